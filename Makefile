@@ -7,7 +7,7 @@ BUILD := build
 PRESET ?= release
 configure = cmake --preset $(1) > $(BUILD).log 2>&1 || { cat $(BUILD).log; rm -f $(BUILD).log; exit 1; }; rm -f $(BUILD).log
 
-.PHONY: all core setup build demo test check coverage bench torture figures site format tidy clean
+.PHONY: all core setup build demo test check coverage bench torture figures site format tidy deb deb-check clean
 
 all: core
 
@@ -61,6 +61,16 @@ figures: build
 site: build
 	@tools/setup --check
 	@tools/site --build $(BUILD) --out $(BUILD)/site
+
+# The packages of Debian, in build/packages: make deb RELEASE=13 (default: the release of this machine). deb-check: of both releases, and whether
+# they can be installed, used, upgraded and removed; its report is docs/reports/packages.md.
+deb:
+	@tools/setup --packages
+	@tools/deb $(if $(RELEASE),--release $(RELEASE))
+
+deb-check:
+	@tools/setup --packages
+	@tools/deb-check
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

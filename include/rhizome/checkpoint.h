@@ -65,6 +65,7 @@
 #ifndef RHIZOME_CHECKPOINT_H
 #define RHIZOME_CHECKPOINT_H
 
+#include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -95,6 +96,34 @@ extern "C" {
  *   stream writes the region.
  */
 int RZ_Checkpoint_protect(int id, void *memory, size_t bytes);
+
+/**
+ * Registers the memory of a window at this process as a part of every later checkpoint.
+ *
+ * All members of the window make this call, each before its next RZ_Checkpoint or RZ_Restore; the
+ * ids may differ. It replaces what was registered under the id. From then on
+ *
+ * - RZ_Checkpoint also synchronises the window, whatever epochs are open: operations that a member
+ *   has begun before the call are in the checkpoint, at the target, and those that it begins
+ *   afterwards are not. So there is one state of the whole window. All members must make the call,
+ *   as for MPI_Win_fence.
+ * - No member returns from RZ_Restore before the memory of all of them is restored. Between this
+ *   call and RZ_Restore no process may use the window.
+ *
+ * The protection ends with the window: in MPI_Win_free or by a roll-back. The restart point makes
+ * the window again, with the same size, and protects it again. MPI_Win_allocate suits best:
+ *
+ *     MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+ *     RZ_Checkpoint_protect_win(0, win);
+ *     RZ_Restore(&generation);
+ *
+ * @param id 0 to RZ_CHECKPOINT_REGIONS_MAX - 1.
+ * @param win a window of any kind but MPI_Win_create_dynamic.
+ * @return MPI_SUCCESS; MPI_ERR_ARG: bad id, a stream writes the region, or the window is another
+ *   region already; MPI_ERR_WIN: no window; MPI_ERR_RMA_FLAVOR: a dynamic window. Errors go through
+ *   the error handler of the window.
+ */
+int RZ_Checkpoint_protect_win(int id, MPI_Win win);
 
 /**
  * Returns the size of a region in the generation that RZ_Restore copies, or has copied since the
@@ -146,7 +175,9 @@ int RZ_Checkpoint_stream_open(int id, const char *mode, FILE **stream);
  *
  * @param generation the number of this generation; may be NULL.
  * @return MPI_SUCCESS; MPI_ERR_NO_MEM: no memory for the piece, or for a stream; MPI_ERR_OTHER: a
- *   stream writes a region, or another thread is in this call.
+ *   stream writes a region, or another thread is in this call; MPI_ERR_PROC_FAILED,
+ *   MPI_ERR_REVOKED: a member of a protected window has failed, outside MPIX_Reinit, or the window
+ *   is revoked.
  */
 int RZ_Checkpoint(uint64_t *generation);
 

@@ -36,6 +36,7 @@ enum rz_protocol_number {
     RZ_PROTOCOL_TWOPHASE, /* baseline of agree */
     RZ_PROTOCOL_ROUNDS,   /* oracle of agree */
     RZ_PROTOCOL_VIEW_CHANGE,
+    RZ_PROTOCOL_SNAPSHOT,
     RZ_PROTOCOL_COUNT
 };
 

@@ -17,6 +17,16 @@ RZ_PUBLIC int RZ_Checkpoint_protect(int id, void *memory, size_t bytes)
     return rz_call_end(&call);
 }
 
+RZ_PUBLIC int RZ_Checkpoint_protect_win(int id, MPI_Win win)
+{
+    struct rz_call call = {.name = "RZ_Checkpoint_protect_win"};
+    struct rz_win *win_;
+    if (rz_call_begin(&call) && rz_arg_win(&call, "win", win, &win_)) {
+        call.error = rzm_checkpoint_protect_win(id, win_);
+    }
+    return rz_call_end(&call);
+}
+
 RZ_PUBLIC int RZ_Checkpoint_region_bytes(int id, size_t *bytes)
 {
     struct rz_call call = {.name = "RZ_Checkpoint_region_bytes"};

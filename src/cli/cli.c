@@ -122,14 +122,26 @@ static _Noreturn void refuse_unknown(const struct rz_cli *cli, const char *word)
     rz_cli_refuse(cli, "unknown option '%s'", word);
 }
 
-static void common_options(const struct rz_cli *cli, const char *word)
+/* `--completion SHELL` or `--completion=SHELL`; `next` is the word behind, or NULL. */
+static void print_completion(const struct rz_cli *cli, const char *value, const char *next)
 {
+    if (!rz_cli_completion(cli, value ? value : next, stdout)) {
+        rz_cli_refuse(cli, "option '--completion' needs bash or zsh after it");
+    }
+}
+
+static void common_options(const struct rz_cli *cli, const char *word, const char *next)
+{
+    static const char completion[] = "--completion";
+    const char *value;
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         rz_cli_help(cli, stdout);
     } else if (strcmp(word, "--man") == 0) {
         rz_cli_manual(cli, stdout);
     } else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         printf("%s (Rhizome) %s\n", cli->name, RZ_VERSION);
+    } else if (is_name(word, completion, sizeof(completion) - 1, false, &value)) {
+        print_completion(cli, value, next);
     } else {
         refuse_unknown(cli, word);
     }
@@ -169,7 +181,7 @@ int rz_cli_parse(const struct rz_cli *cli, int argc, char **argv, void *target)
         }
         const struct rz_cli_option *option = find(cli, argv[i], &value);
         if (!option) {
-            common_options(cli, argv[i]);
+            common_options(cli, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
             continue;
         }
         const char *word = option->name;

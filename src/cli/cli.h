@@ -52,6 +52,7 @@ struct rz_cli {
     const struct rz_cli_option *options; /* ends with an entry whose name and help are NULL */
     /* further tables, after the first; NULL at the end; or NULL */
     const struct rz_cli_option *const *more;
+    const char *words;              /* the first words it knows, "check features"; or NULL */
     const char *epilogue;           /* exit status, examples; or NULL */
     const struct rz_cli *elsewhere; /* its options are not accepted here; or NULL */
     const char *where;              /* and the text about them */
@@ -59,8 +60,8 @@ struct rz_cli {
 
 /*
  * Takes options from argv[1] on, up to the first argument that is none (or past "--"); returns its
- * index. --help, --version and --man are handled here (exit 0). A bad option prints one line and
- * exits with RZ_EXIT_USAGE.
+ * index. --help, --version, --man and --completion are handled here (exit 0). A bad option prints
+ * one line and exits with RZ_EXIT_USAGE.
  */
 int rz_cli_parse(const struct rz_cli *cli, int argc, char **argv, void *target);
 
@@ -79,5 +80,7 @@ const char *rz_cli_nearest(const char *word, const char *const *names);
 
 void rz_cli_help(const struct rz_cli *cli, FILE *out);
 void rz_cli_manual(const struct rz_cli *cli, FILE *out); /* man(7) source */
+/* What completes command lines in a shell, "bash" or "zsh"; false: it is another one (or NULL). */
+bool rz_cli_completion(const struct rz_cli *cli, const char *shell, FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The help page and the manual page, written from a command's table. */
-#include "cli/cli.h"
+#include "cli/cli_private.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -62,10 +62,12 @@ static void help_options(FILE *out, const struct rz_cli_option *options)
     }
 }
 
-static const struct rz_cli_option common[] = {
+const struct rz_cli_option rz_cli_common[] = {
     {"--help", "-h", NULL, "Print this text.", NULL},
     {"--version", "-V", NULL, "Print the version.", NULL},
     {"--man", NULL, NULL, "Print the manual page as man(7) source.", NULL},
+    {"--completion", NULL, "bash|zsh", "Print what completes command lines in this shell.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 void rz_cli_help(const struct rz_cli *cli, FILE *out)
@@ -77,9 +79,7 @@ void rz_cli_help(const struct rz_cli *cli, FILE *out)
         help_options(out, cli->more[i]);
     }
     fprintf(out, "\nOther\n");
-    for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++) {
-        help_option(out, &common[i]);
-    }
+    help_options(out, rz_cli_common);
     if (cli->epilogue) {
         fprintf(out, "\n%s\n", cli->epilogue);
     }
@@ -150,9 +150,7 @@ void rz_cli_manual(const struct rz_cli *cli, FILE *out)
         manual_options(out, cli->more[i]);
     }
     fputs(".SS Other\n", out);
-    for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++) {
-        manual_option(out, &common[i]);
-    }
+    manual_options(out, rz_cli_common);
     if (cli->epilogue) {
         fputs(".SH NOTES\n.nf\n", out);
         manual_text(out, cli->epilogue);

@@ -63,6 +63,7 @@ static const struct rz_cli cli = {
     .summary = "what this build of Rhizome can do, and whether this machine allows it",
     .synopsis =
         "[check] [--json] [--hosts HOST,...] | features [--json] [--missing|--working] [NAME]...",
+    .words = "check features",
     .description =
         "check (the default): tries what Rhizome needs of this machine: calls of the "
         "kernel, limits, the network, the installation and the environment of this shell; it ends "

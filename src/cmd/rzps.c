@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rzps: the jobs on this machine, as their daemons report them (docs/status.md). */
 #include "cli/cli.h"
-#include "port/local_socket.h"
+#include "view/look.h"
 
-#include <inttypes.h>
-#include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-enum { ANSWER_MAX = 64 << 20, TIMEOUT_MS = 2000 };
 
 /* Exit status. */
 enum { RZPS_GOOD = 0, RZPS_NO_JOB = 1 };
@@ -18,75 +11,6 @@ enum { RZPS_GOOD = 0, RZPS_NO_JOB = 1 };
 struct options {
     bool json, all, waits;
 };
-
-/* ---- Asking ---- */
-
-/* All input until the daemon closes the connection; NULL: nothing useful arrived in time. */
-static char *read_all(int fd, size_t *n)
-{
-    size_t room = 1 << 16;
-    char *text = malloc(room);
-    *n = 0;
-    while (text) {
-        ssize_t got = recv(fd, text + *n, room - *n, 0);
-        if (got == 0) {
-            return text;
-        }
-        if (got < 0 || room > ANSWER_MAX) {
-            break;
-        }
-        *n += (size_t)got;
-        if (*n == room) {
-            char *bigger = realloc(text, room *= 2);
-            if (!bigger) {
-                break;
-            }
-            text = bigger;
-        }
-    }
-    free(text);
-    return NULL;
-}
-
-/* The status of one daemon, or NULL: it has ended meanwhile, or does not answer. */
-static json_t *ask(const struct rz_local_name *name)
-{
-    int fd;
-    size_t n;
-    if (rz_local_connect(name->uid, name->job, name->node, TIMEOUT_MS, &fd) != RZ_OK) {
-        return NULL;
-    }
-    char *text = send(fd, "status\n", 7, MSG_NOSIGNAL) == 7 ? read_all(fd, &n) : NULL;
-    json_t *page = text ? json_loadb(text, n, 0, NULL) : NULL;
-    free(text);
-    close(fd);
-    return page;
-}
-
-/* One document per job: of the first daemon that answers, with the processes of all of them; *at is
- * moved to the next job. NULL: none answered. */
-static json_t *ask_job(const struct rz_local_name *names, size_t n, size_t *at)
-{
-    json_t *job = NULL;
-    uint64_t id = names[*at].job;
-    for (; *at < n && names[*at].job == id; ++*at) {
-        json_t *page = ask(&names[*at]), *process;
-        size_t i;
-        if (!page) {
-            continue;
-        }
-        json_t *processes = json_object_get(page, "processes");
-        json_array_foreach(processes, i, process)
-            json_object_set(process, "node", json_object_get(page, "node"));
-        if (job) {
-            json_array_extend(json_object_get(job, "processes"), processes);
-        } else {
-            job = json_incref(page);
-        }
-        json_decref(page);
-    }
-    return job;
-}
 
 /* ---- Showing ---- */
 
@@ -228,30 +152,6 @@ static const struct rz_cli cli = {
     .epilogue = "Exit status\n  0  there are jobs (or: the job is there)\n  1  there is none\n"
                 "  2  bad command line\n  9  standard output could not be written"};
 
-static bool job_is_meant(const json_t *job, const char *prefix)
-{
-    return !prefix || strncmp(text_of(job, "job"), prefix, strlen(prefix)) == 0;
-}
-
-static json_t *collect(const struct options *options, const char *prefix)
-{
-    struct rz_local_name *names = NULL;
-    size_t n = 0, at = 0;
-    json_t *jobs = json_array();
-    if (rz_local_list(geteuid(), options->all, &names, &n) != RZ_OK) {
-        rz_cli_refuse(&cli, "the sockets of this machine cannot be listed: is /proc mounted?");
-    }
-    while (at < n) {
-        json_t *job = ask_job(names, n, &at);
-        if (job && job_is_meant(job, prefix)) {
-            json_array_append(jobs, job);
-        }
-        json_decref(job);
-    }
-    free(names);
-    return jobs;
-}
-
 int main(int argc, char **argv)
 {
     struct options options = {0};
@@ -260,7 +160,10 @@ int main(int argc, char **argv)
     if (argc - at > 1) {
         rz_cli_refuse(&cli, "one JOB can be shown, not '%s' too", argv[at + 1]);
     }
-    json_t *jobs = collect(&options, prefix), *job;
+    json_t *jobs, *job;
+    if (rz_look(prefix, options.all, &jobs) != RZ_OK) {
+        rz_cli_refuse(&cli, "the sockets of this machine cannot be listed: is /proc mounted?");
+    }
     size_t i, n = json_array_size(jobs);
     if (options.json) {
         json_dumpf(jobs, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));

@@ -123,6 +123,22 @@ static const char *epilogue(void)
     return text;
 }
 
+/* The names of commands and studies, with a blank between two. */
+static const char *first_words(void)
+{
+    static char text[1024];
+    const struct rz_study *study;
+    size_t used = 0;
+    for (size_t i = 0; i < COMMANDS && used < sizeof(text); i++) {
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s ", commands[i].name);
+    }
+    for (size_t i = 0; (study = rz_study_at(i)) && used < sizeof(text); i++) {
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "", study->name);
+    }
+    return text;
+}
+
 static struct rz_cli rzsim_cli(void)
 {
     return (struct rz_cli){
@@ -136,6 +152,7 @@ static struct rz_cli rzsim_cli(void)
             "figure redraws what "
             "the papers show.",
         .options = no_options,
+        .words = first_words(),
         .epilogue = epilogue()};
 }
 
@@ -212,7 +229,7 @@ static _Noreturn void refuse_command(const struct rz_cli *cli, const char *word)
 int main(int argc, char **argv)
 {
     struct rz_cli cli = rzsim_cli();
-    if (argc > 1 && strcmp(argv[1], "--man") == 0) {
+    if (argc > 1 && (strcmp(argv[1], "--man") == 0 || strncmp(argv[1], "--completion", 12) == 0)) {
         cli.options = all_options();
     }
     int at = rz_cli_parse(&cli, argc, argv, NULL);

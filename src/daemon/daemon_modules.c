@@ -388,6 +388,16 @@ static rz_status_t open_revocations(struct rz_daemon *daemon)
 
 /* ---- requests of processes ---- */
 
+static rz_status_t open_snapshots(struct rz_daemon *daemon)
+{
+    const struct rz_snapshots_config config = {.own = &daemon->own,
+                                               .board = daemon->board,
+                                               .router = daemon->router,
+                                               .overlay = daemon->overlay,
+                                               .overlay_router = daemon->overlay_router};
+    return rz_snapshots_open(&daemon->snapshots, &config);
+}
+
 static rz_status_t open_groups_and_names(struct rz_daemon *daemon)
 {
     const struct rz_groups_config groups = {.own = &daemon->own,
@@ -407,7 +417,8 @@ static rz_status_t open_groups_and_names(struct rz_daemon *daemon)
                                                 .overlay_router = daemon->overlay_router};
     rz_status_t status = rz_groups_open(&daemon->groups, &groups);
     status = status == RZ_OK ? rz_names_open(&daemon->names, &names) : status;
-    return status == RZ_OK ? rz_pointers_open(&daemon->pointers, &pointers) : status;
+    status = status == RZ_OK ? rz_pointers_open(&daemon->pointers, &pointers) : status;
+    return status == RZ_OK ? open_snapshots(daemon) : status;
 }
 
 static rz_status_t open_arbiter_and_decisions(struct rz_daemon *daemon)
@@ -553,6 +564,7 @@ static void open_control(struct rz_daemon *daemon)
                                            .board = daemon->board,
                                            .groups = daemon->groups,
                                            .detached = daemon->detached,
+                                           .recovery = daemon->recovery,
                                            .begun = rz_clock_now()};
     if (rz_control_open(&daemon->control, &config) != RZ_OK) {
         rz_report_log(&daemon->own.report, 1, "has no control socket: rzps will not see it");
@@ -684,6 +696,7 @@ void rz_daemon_end_job(struct rz_daemon *daemon)
     daemon->gateway = NULL;
     rz_decision_cache_close(daemon->decisions);
     rz_arbiter_close(daemon->arbiter);
+    rz_snapshots_close(daemon->snapshots);
     rz_pointers_close(daemon->pointers);
     rz_names_close(daemon->names);
     rz_groups_close(daemon->groups);

@@ -37,6 +37,48 @@ static int run_all(struct rz_attempts *attempts, const struct rz_rzrun_options *
     }
 }
 
+/* ---- --report-html ---- */
+
+/* The command line as a user would type it, roughly. */
+static void write_command(const struct rz_rzrun_options *options, char *text, size_t max)
+{
+    size_t used = (size_t)snprintf(text, max, "rzrun -n %u", options->n_ranks);
+    for (uint32_t i = 0; i < options->n_contexts; i++) {
+        for (char *const *word = options->contexts[i].program; *word && used < max; word++) {
+            const char *before = i > 0 && word == options->contexts[i].program ? " :" : "";
+            used += (size_t)snprintf(text + used, max - used, "%s %s", before, *word);
+        }
+    }
+}
+
+static bool open_page(struct rz_attempts *attempts, const struct rz_rzrun_options *options,
+                      const char **why)
+{
+    static char command[2000];
+    write_command(options, command, sizeof(command));
+    if (!rz_outfile_open(&attempts->page, options->report_html, why)) {
+        return false;
+    }
+    attempts->report = rz_html_report_open(&(struct rz_html_job){.command = command,
+                                                                 .n_ranks = options->n_ranks,
+                                                                 .n_nodes = options->layout.n_nodes,
+                                                                 .begun = attempts->begun});
+    return true;
+}
+
+static void close_page(struct rz_attempts *attempts, const struct rz_rzrun_options *options)
+{
+    const char *why;
+    if (!attempts->report) {
+        return;
+    }
+    rz_html_report_write(attempts->report, attempts->page.file);
+    if (!rz_outfile_close(&attempts->page, true, &why)) {
+        fprintf(stderr, "rzrun: --report-html %s: %s\n", options->report_html, why);
+    }
+    rz_html_report_free(attempts->report);
+}
+
 int rz_attempts_run(const struct rz_rzrun_options *options, const char *daemon)
 {
     struct rz_attempts *attempts = calloc(1, sizeof(*attempts)); /* large for a small stack */
@@ -49,6 +91,10 @@ int rz_attempts_run(const struct rz_rzrun_options *options, const char *daemon)
         free(attempts);
         rz_cli_refuse(&rz_rzrun_cli, "--trace: %s", why);
     }
+    if (options->report_html && !open_page(attempts, options, &why)) {
+        free(attempts);
+        rz_cli_refuse(&rz_rzrun_cli, "--report-html: %s", why);
+    }
     if (rz_checkpoints_open(&attempts->checkpoints, options)) {
         status = run_all(attempts, options, daemon);
         rz_checkpoints_close(&attempts->checkpoints, options, status);
@@ -56,6 +102,7 @@ int rz_attempts_run(const struct rz_rzrun_options *options, const char *daemon)
     if (!rz_trace_file_close(&attempts->trace, &why)) {
         fprintf(stderr, "rzrun: --trace %s: %s\n", options->trace, why);
     }
+    close_page(attempts, options);
     rz_left_out_clear(&attempts->left_out);
     free(attempts);
     return status;

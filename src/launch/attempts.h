@@ -8,7 +8,9 @@
 #ifndef RZ_LAUNCH_ATTEMPTS_H
 #define RZ_LAUNCH_ATTEMPTS_H
 
+#include "chart/outfile.h"
 #include "launch/checkpoints.h"
+#include "launch/html_report.h"
 #include "launch/left_out.h"
 #include "launch/rzrun_options.h"
 #include "launch/timeline.h"
@@ -29,6 +31,8 @@ struct rz_attempts {
     rz_time begun;                     /* when the first attempt began */
     struct rz_checkpoints checkpoints; /* the checkpoint files */
     struct rz_trace_file trace;        /* --trace, of all attempts */
+    struct rz_outfile page;            /* --report-html; file NULL: not requested */
+    struct rz_html_report *report;     /* what it will say; NULL: not requested */
     struct rz_work work;               /* progress of the program in all attempts */
     struct rz_recovery_times
         failed; /* the failure that ended the preceding attempt; failures 0: none */

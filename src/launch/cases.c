@@ -104,6 +104,9 @@ static void write_document(struct rz_cases *cases, const json_t *document, const
     struct rz_outfile out;
     const char *why = NULL;
     char path[4096];
+    if (!cases->folder) {
+        return;
+    }
     snprintf(path, sizeof(path), "%s/%s-%04u.json", cases->folder, what, number);
     bool good = rz_outfile_open(&out, path, &why);
     if (good) {
@@ -403,24 +406,46 @@ uint32_t rz_cases_count(const struct rz_cases *cases)
     return cases->n;
 }
 
-struct rz_cases *rz_cases_open(const char *folder, uint64_t job, uint32_t before, const char **why)
+/* False: *why. */
+static bool make_folder(const char *folder, const char **why)
 {
     struct stat there;
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
         *why = strerror(errno);
-        return NULL;
+        return false;
     }
     if (stat(folder, &there) != 0 || !S_ISDIR(there.st_mode)) {
         *why = "it is no folder";
+        return false;
+    }
+    return true;
+}
+
+struct rz_cases *rz_cases_open(const char *folder, uint64_t job, uint32_t before, const char **why)
+{
+    if (folder && !make_folder(folder, why)) {
         return NULL;
     }
     struct rz_cases *cases = calloc(1, sizeof(*cases));
     rz_need_memory(cases, "for case files");
-    cases->folder = strdup(folder);
+    cases->folder = folder ? rz_need_copy(folder, strlen(folder) + 1, "for case files") : NULL;
     cases->job = job;
     cases->n = before;
-    rz_need_memory(cases->folder, "for case files");
     return cases;
+}
+
+json_t *rz_cases_documents(const struct rz_cases *cases)
+{
+    json_t *list = json_array();
+    rz_need_memory(list, "for the cases of a job");
+    for (const struct failure *failure = cases->failures; failure; failure = failure->next) {
+        json_t *one = json_copy(failure->document);
+        rz_need_memory(one, "for the cases of a job");
+        json_object_del(one, "trace");
+        json_object_del(one, "trace_after");
+        rz_need_memory(json_array_insert_new(list, 0, one) == 0, "for the cases of a job");
+    }
+    return list;
 }
 
 void rz_cases_trace(struct rz_cases *cases, const struct rz_traces *traces)

@@ -14,12 +14,13 @@
 
 #include <rhizome/types.h>
 
+#include <jansson.h>
 #include <stdbool.h>
 
 struct rz_cases;
 
-/* Makes the folder where it does not exist. before: cases there of earlier attempts of the job.
- * NULL: *why (static text). */
+/* Makes the folder where it does not exist; NULL: documents are kept, and no files written. before:
+ * cases of earlier attempts of the job. NULL: *why (static text). */
 struct rz_cases *rz_cases_open(const char *folder, uint64_t job, uint32_t before, const char **why);
 
 /* From now on case files hold events of these traces, which exist until the cases are closed. */
@@ -27,6 +28,10 @@ void rz_cases_trace(struct rz_cases *cases, const struct rz_traces *traces);
 
 /* Writes the last events of all traces into WHAT-NUMBER.json: the job is aborted, or hangs. */
 void rz_cases_dump(struct rz_cases *cases, const char *what, uint32_t number, const char *why);
+
+/* The documents as they are now, without their traces, in a list that the caller frees; they stay
+ * valid after the end, but must not be changed. */
+json_t *rz_cases_documents(const struct rz_cases *cases);
 
 /* The number of the last case. */
 uint32_t rz_cases_count(const struct rz_cases *cases);

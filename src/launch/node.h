@@ -30,9 +30,12 @@ struct rz_node {
     bool listening; /* LISTENING was received */
     bool gone;      /* the channel has ended */
     struct rz_silent silence;
-    bool asked; /* it was asked for a sign of life, and has not answered yet */
-    bool early; /* it ended before it was told to */
-    int status; /* of the keeper, as waitpid gives it; -1: it was not waited for */
+    bool asked;   /* it was asked for a sign of life, and has not answered yet */
+    bool sampled; /* it was asked for waits for a report, and has not answered yet */
+    uint32_t
+        n_asked_waits; /* it was asked so often for a page of waits, and has not answered yet */
+    bool early;        /* it ended before it was told to */
+    int status;        /* of the keeper, as waitpid gives it; -1: it was not waited for */
     enum {
         RZ_NODE_ATTACHED,
         RZ_NODE_CAN_DETACH,

@@ -3,6 +3,7 @@
  * value. */
 #include "launch/rzrun_options.h"
 #include "launch/rzrun_checkpoints.h"
+#include "launch/rzrun_rewind.h"
 #include "launch/rzrun_foreign.h"
 #include "launch/host_options.h"
 #include "launch/rzrun_hosts.h"
@@ -250,6 +251,7 @@ RZ_CLI_TAKE(stdout)
 RZ_CLI_TAKE_FLAG(progress, OPTIONS->progress)
 RZ_CLI_TAKE_FLAG(story, OPTIONS->story)
 RZ_CLI_TAKE_TEXT(report, OPTIONS->report)
+RZ_CLI_TAKE_TEXT(report_html, OPTIONS->report_html)
 RZ_CLI_TAKE_TEXT(cases, OPTIONS->cases)
 RZ_CLI_TAKE_TEXT(trace, OPTIONS->trace)
 
@@ -564,6 +566,11 @@ static const struct rz_cli_option table[] = {
      take_story},
     {"--report", NULL, "FILE",
      "Write everything that happened to FILE, one line `name=value ...` per event.", take_report},
+    {"--report-html", NULL, "FILE",
+     "At the end write a page to FILE that a browser shows without a network: what each rank did "
+     "when, failures, recoveries and their phases, checkpoints, hang reports "
+     "(docs/report-html.md).",
+     take_report_html},
     {"--cases", NULL, "FOLDER",
      "Write a case file (JSON, docs/cases.md) for each failure: which node reported it, on what "
      "evidence, "
@@ -615,7 +622,7 @@ static const struct rz_cli_option table[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const struct rz_cli_option *const more_tables[] = {rz_rzrun_checkpoints, rz_host_options,
+static const struct rz_cli_option *const more_tables[] = {rz_rzrun_checkpoints, rz_rzrun_rewind, rz_host_options,
                                                           rz_rzrun_hosts, rz_rzrun_foreign, NULL};
 
 #define LINE(name, value, text) "  " #value "  " text "\n"

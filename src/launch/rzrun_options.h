@@ -103,6 +103,7 @@ struct rz_rzrun_options {
     struct rz_texts environment; /* NAME=value; of all parts */
     const char *report;          /* file for the record, or NULL */
     const char *cases;           /* folder for case files, or NULL */
+    const char *report_html;     /* file for the page, or NULL */
     const char *trace;           /* file for the traces, or NULL */
     struct rz_trace_levels levels;
     bool levels_given;
@@ -124,6 +125,8 @@ struct rz_rzrun_options {
     const char *checkpoint_name; /* of the job, in the folder */
     uint32_t checkpoint_keep;    /* generations */
     bool restart, keep_checkpoints;
+    bool rewind, rewind_or_abort, rewind_repeats;
+    rz_time rewind_every;
     int signal_checkpoint; /* ends the job as SIGTERM does, after the newest checkpoint is in files;
                               0: none */
 };

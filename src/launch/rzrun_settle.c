@@ -7,6 +7,7 @@
 #include "launch/rzrun_checkpoints.h"
 #include "launch/host_options.h"
 #include "launch/rzrun_hosts.h"
+#include "launch/rzrun_rewind.h"
 #include "launch/silent.h"
 #include "outcome/exit_codes.h"
 #include "place/machine.h"
@@ -234,13 +235,14 @@ static void check_faults(const struct rz_rzrun_options *options)
 /* Refuses what rzrun itself does while it runs: nothing does it after rzrun has detached. */
 static void check_detach(const struct rz_rzrun_options *options)
 {
-    const char *what = options->n_faults   ? "--inject"
-                       : options->report   ? "--report"
-                       : options->cases    ? "--cases"
-                       : options->trace    ? "--trace"
-                       : options->story    ? "--story"
-                       : options->progress ? "--progress"
-                                           : NULL;
+    const char *what = options->n_faults      ? "--inject"
+                       : options->report      ? "--report"
+                       : options->report_html ? "--report-html"
+                       : options->cases       ? "--cases"
+                       : options->trace       ? "--trace"
+                       : options->story       ? "--story"
+                       : options->progress    ? "--progress"
+                                              : NULL;
     if (!options->detach) {
         return;
     }
@@ -297,5 +299,6 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
     }
     check_scheme(options);
     rz_rzrun_checkpoints_settle(options);
+    rz_rzrun_rewind_settle(options);
     check_faults(options);
 }

@@ -155,6 +155,9 @@ static void on_recovered(void *arg, const struct rz_recovery_times *times)
     if (session->cases) {
         rz_cases_recovered(session->cases, times);
     }
+    if (session->attempts->report) {
+        rz_html_report_recovered(session->attempts->report, times);
+    }
 }
 
 static void on_settled(void *arg, uint32_t by, const struct rz_launch_event *event)
@@ -163,6 +166,9 @@ static void on_settled(void *arg, uint32_t by, const struct rz_launch_event *eve
     rz_story_event(&session->story, by, event);
     if (session->cases) {
         rz_cases_event(session->cases, by, event);
+    }
+    if (session->attempts->report) {
+        rz_html_report_event(session->attempts->report, by, event);
     }
 }
 
@@ -276,6 +282,7 @@ static void take_message(struct rz_launch_session *session, struct rz_node *node
         return;
     }
     rz_session_tell(session, node->index, message);
+    rz_session_report_message(session, message);
     bool over = rz_referee_take(&session->referee, node->index, message, &grace_ms);
     switch (message->type) {
     case RZ_LAUNCH_LISTENING:
@@ -315,10 +322,11 @@ static void take_message(struct rz_launch_session *session, struct rz_node *node
         on_stopping(session, node, &message->stopping);
         break;
     case RZ_LAUNCH_WAITING:
-        rz_session_waits_told(session, node->index, &message->waiting);
+        rz_session_report_waiting(session, node, &message->waiting);
+        rz_session_waits_told(session, node, &message->waiting);
         break;
     case RZ_LAUNCH_WAITING_END:
-        rz_session_waits_end(session);
+        rz_session_waits_end(session, node);
         break;
     case RZ_LAUNCH_SAVED:
         rz_session_saved(session, message->saved.generation);
@@ -517,6 +525,7 @@ static void close_events(struct rz_launch_session *session)
     event_free(session->look);
     event_free(session->bound);
     rz_session_waits_close(session);
+    rz_session_report_close(session);
     rz_session_save_close(session);
     rz_session_readmit_close(session);
     rz_session_preload_close(session);
@@ -593,6 +602,7 @@ static int conclude_job(struct rz_launch_session *session)
     if (session->cases) {
         session->attempts->n_cases = rz_cases_count(session->cases);
     }
+    rz_session_report_end(session, status, cause);
     if (session->cases && !rz_cases_close(session->cases, status, &why)) {
         fprintf(stderr, "rzrun: --cases %s: %s\n", session->options->cases, why);
     }
@@ -649,12 +659,13 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
         rz_cli_refuse(&rz_rzrun_cli, "--report: %s cannot be written: %s", options->report,
                       strerror(errno));
     }
-    if (options->cases &&
+    if ((options->cases || options->report_html) &&
         !(session->cases = rz_cases_open(options->cases, session->job, attempts->n_cases, &why))) {
         rz_cli_refuse(&rz_rzrun_cli, "--cases: %s cannot be used: %s", options->cases, why);
     }
     open_events(session);
     rz_session_trace_open(session);
+    rz_session_report_open(session);
     if (rz_session_output_open(session) != RZ_OK) {
         fprintf(stderr, "rzrun: cannot start: %s\n", strerror(errno));
         exit(RZ_EXIT_START);

@@ -116,6 +116,8 @@ struct rz_launch_session {
     struct rz_random random;
     struct rz_show_output show;
     struct rz_traces traces;
+    struct event *sampler;     /* asks for waits, for a report; NULL: none is requested */
+    rz_time sampled_at;        /* when it asked last */
     struct event *show_traces; /* NULL: they are not shown */
     struct rz_told_event told[RZ_TOLD_EVENTS];
     uint32_t n_told;
@@ -166,9 +168,9 @@ void rz_session_preload_close(struct rz_launch_session *session);
  * process that has waited for long; its answers. */
 void rz_session_waits_at_timeout(struct rz_launch_session *session);
 void rz_session_waits_stalled(struct rz_launch_session *session, rz_time for_ns);
-void rz_session_waits_told(struct rz_launch_session *session, uint32_t node,
+void rz_session_waits_told(struct rz_launch_session *session, const struct rz_node *node,
                            const struct rz_launch_waiting *told);
-void rz_session_waits_end(struct rz_launch_session *session);
+void rz_session_waits_end(struct rz_launch_session *session, struct rz_node *node);
 void rz_session_waits_close(struct rz_launch_session *session);
 
 /* session_input.c: reads when input is available and a node accepts it; a node accepts this number
@@ -196,6 +198,16 @@ void rz_session_tell(struct rz_launch_session *session, uint32_t node,
                      const struct rz_launch_message *message);
 void rz_session_tell_node_end(const struct rz_launch_session *session, uint32_t node);
 void rz_session_tell_end(const struct rz_launch_session *session, int status);
+
+/* session_report.c: what --report-html needs of this attempt: samples of waits, messages; its end.
+ */
+void rz_session_report_open(struct rz_launch_session *session);
+void rz_session_report_message(struct rz_launch_session *session,
+                               const struct rz_launch_message *message);
+void rz_session_report_waiting(struct rz_launch_session *session, const struct rz_node *node,
+                               const struct rz_launch_waiting *told);
+void rz_session_report_end(struct rz_launch_session *session, int status, const char *cause);
+void rz_session_report_close(struct rz_launch_session *session);
 
 /* session_signals.c */
 void rz_session_signals_open(struct rz_launch_session *session);

@@ -44,6 +44,8 @@ uint32_t rz_session_job_flags(const struct rz_launch_session *session)
            (options->rank_stdout == RZ_STDOUT_PTY ? RZ_JOB_PTY : 0) |
            (options->mpi == RZ_MPI_PMIX ? RZ_JOB_PMIX : 0) | (tolerant ? RZ_JOB_TOLERANT : 0) |
            (options->mpi == RZ_MPI_PMI1 ? RZ_JOB_PMI1 : 0) | (options->crowd ? RZ_JOB_CROWD : 0) |
+           (options->rewind ? RZ_JOB_REWIND : 0) |
+           (options->rewind_or_abort ? RZ_JOB_REWIND_OR_ABORT : 0) |
            (options->detach ? RZ_JOB_DETACHED : 0);
 }
 
@@ -142,6 +144,7 @@ void rz_session_send_job(struct rz_launch_session *session)
                 .hang_timeout_ns = options->hang_timeout,
                 .hang_report_ns = options->hang_report,
                 .restarts_max = options->restarts_max,
+                .rewind_ns = options->rewind_every,
                 .flags = rz_session_job_flags(session),
                 .verbosity = options->verbosity,
                 .spool_bytes = options->spool_bytes,

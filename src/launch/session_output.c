@@ -124,6 +124,7 @@ static void assertion_failed(const char *expression, const char *file, int line)
 rz_status_t rz_session_output_open(struct rz_launch_session *session)
 {
     rz_status_t status = rz_show_output_open(&session->show, session->options->label);
+    session->show.repeats = session->options->rewind_repeats;
     if (status != RZ_OK) {
         return status;
     }

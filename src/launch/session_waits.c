@@ -36,6 +36,25 @@ static bool tells_something(const struct rz_session_waits *waits, rz_time bound)
 
 static void take_first_sample(struct rz_launch_session *session, rz_time after);
 
+/* On standard error, and into the report. Returns whether a circle is doubtful. */
+static bool print_waits(struct rz_launch_session *session)
+{
+    struct rz_session_waits *waits = &session->waits;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *lines = open_memstream(&text, &n);
+    rz_need_memory(lines, "for a page of waits");
+    bool doubtful =
+        rz_waits_page_print(&waits->page, &waits->first, waits->asked_at - waits->first_at, lines);
+    rz_need_memory(fclose(lines) == 0, "for a page of waits");
+    fputs(text, stderr);
+    if (session->attempts->report) {
+        rz_html_report_hang(session->attempts->report, waits->why, text, rz_clock_now());
+    }
+    free(text);
+    return doubtful;
+}
+
 /* The second sample is complete. A circle that both samples do not prove is sampled once more,
  * later: a node reports each wait only once. */
 static void show_waits(struct rz_launch_session *session)
@@ -45,8 +64,7 @@ static void show_waits(struct rz_launch_session *session)
     if (waits->ends || tells_something(waits, session->options->hang_report)) {
         fprintf(stderr, "rzrun: %s; these ranks wait:\n", waits->why);
         rz_session_dump(session, "hang", waits->why);
-        doubtful = rz_waits_page_print(&waits->page, &waits->first,
-                                       waits->asked_at - waits->first_at, stderr);
+        doubtful = print_waits(session);
         rz_waits_page_clear(&waits->shown);
         waits->shown_at = rz_clock_now();
         if (!doubtful) {
@@ -98,6 +116,7 @@ static void ask_what_waits(struct rz_launch_session *session)
     waits->asked_at = rz_clock_now();
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
         waits->awaited += !session->nodes[i].gone;
+        session->nodes[i].n_asked_waits += !session->nodes[i].gone;
     }
     rz_session_send_all(session, &message);
     arm(waits->bound, ANSWER_BOUND_S * RZ_SECOND);
@@ -159,17 +178,23 @@ void rz_session_waits_stalled(struct rz_launch_session *session, rz_time for_ns)
     take_first_sample(session, waits->shown_at && next > now ? next - now : 0);
 }
 
-void rz_session_waits_told(struct rz_launch_session *session, uint32_t node,
+/* Answers come in the order of the requests: of the samples for a report, then of a page. */
+void rz_session_waits_told(struct rz_launch_session *session, const struct rz_node *node,
                            const struct rz_launch_waiting *told)
 {
-    if (session->waits.asked) {
-        rz_waits_page_add(&session->waits.page, node, told);
+    if (session->waits.asked && !node->sampled && node->n_asked_waits == 1) {
+        rz_waits_page_add(&session->waits.page, node->index, told);
     }
 }
 
-void rz_session_waits_end(struct rz_launch_session *session)
+void rz_session_waits_end(struct rz_launch_session *session, struct rz_node *node)
 {
-    if (session->waits.asked && --session->waits.awaited == 0) {
+    if (node->sampled) {
+        node->sampled = false;
+        return;
+    }
+    bool newest = node->n_asked_waits > 0 && --node->n_asked_waits == 0;
+    if (session->waits.asked && newest && --session->waits.awaited == 0) {
         finish(session);
     }
 }

@@ -65,7 +65,7 @@ static void show_tail(struct rz_show_output *output, struct rz_show_stream *stre
     show_bytes(output, stream, source, tail->bytes.at, tail->bytes.n);
     output->waiting -= tail->bytes.n;
     free(tail->bytes.at);
-    *tail = (struct rz_show_tail){0};
+    *tail = (struct rz_show_tail){.taken = tail->taken};
 }
 
 static struct rz_show_tail *tail_of(struct rz_show_stream *stream, size_t source)
@@ -105,20 +105,34 @@ rz_status_t rz_show_output_open(struct rz_show_output *output, bool label)
     return RZ_OK;
 }
 
+/* How many of the message's bytes a process has written before, which was restored since. */
+static size_t repeated(const struct rz_show_output *output, struct rz_show_tail *tail,
+                       const struct rz_launch_output *message)
+{
+    uint64_t at = message->at, end = at + message->data_length, taken = tail->taken;
+    if (at == RZ_OUTPUT_ANYWHERE || output->repeats) {
+        return 0;
+    }
+    tail->taken = end > taken ? end : taken;
+    return taken <= at ? 0 : taken >= end ? message->data_length : (size_t)(taken - at);
+}
+
 void rz_show_output(struct rz_show_output *output, const struct rz_launch_output *message)
 {
     struct rz_show_stream *stream = &output->streams[message->stream == 2];
     size_t source = message->rank == RZ_ID_NONE ? 0 : (size_t)message->rank + 1;
-    size_t n = message->data_length;
-    const uint8_t *newline = n > 0 ? memrchr(message->data, '\n', n) : NULL;
-    size_t whole = newline ? (size_t)(newline - message->data) + 1 : 0;
     struct rz_show_tail *tail = tail_of(stream, source);
+    size_t skipped = repeated(output, tail, message);
+    const uint8_t *data = message->data + skipped;
+    size_t n = message->data_length - skipped;
+    const uint8_t *newline = n > 0 ? memrchr(data, '\n', n) : NULL;
+    size_t whole = newline ? (size_t)(newline - data) + 1 : 0;
     if (whole > 0) {
         show_tail(output, stream, source);
-        show_bytes(output, stream, source, message->data, whole);
+        show_bytes(output, stream, source, data, whole);
     }
     if (n > whole) {
-        keep(output, tail, message->data + whole, n - whole);
+        keep(output, tail, data + whole, n - whole);
     }
     if (tail->bytes.n >= RZ_SHOW_LINE_MAX || output->waiting > RZ_SHOW_TAILS_MAX) {
         show_tail(output, stream, source);

@@ -29,6 +29,7 @@ enum { RZ_SHOW_STREAMS = 2 }; /* stdout, stderr */
 struct rz_show_tail {
     struct rz_bytes bytes;
     rz_time since;
+    uint64_t taken; /* the place up to which it was given to us: OUTPUT.at */
 };
 
 struct rz_show_stream {
@@ -40,6 +41,7 @@ struct rz_show_stream {
 
 struct rz_show_output {
     bool label;       /* each line begins with the rank */
+    bool repeats;     /* what a restored process writes again is shown again */
     rz_time patience; /* for how long the beginning of a line waits for its end */
     struct rz_show_stream streams[RZ_SHOW_STREAMS];
     size_t waiting; /* bytes in all tails */

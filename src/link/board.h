@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 
 #define RZ_BOARD_MAGIC UINT32_C(0x52485a42) /* "BZHR" */
-#define RZ_BOARD_LAYOUT 5
+#define RZ_BOARD_LAYOUT 6
 
 enum rz_process_state {
     RZ_PROCESS_ALIVE,
@@ -58,6 +58,7 @@ static inline enum rz_process_state rz_board_state(uint64_t word)
     128u /* the ranks of the job outnumber its processors: the same on all nodes */
 #define RZ_BOARD_NO_REPAIR 2u /* failures are errors, also inside MPIX_Reinit */
 #define RZ_BOARD_NO_FT 4u     /* the first failure ends the job: no state must outlive one */
+#define RZ_BOARD_REWIND 32u   /* ranks are restored from images of their memory (mpi/rewind) */
 #define RZ_BOARD_BOUND 8u     /* processes have cores of their own; `processors` counts these */
 
 /* With --detector flat, behind the words of the slots: a word for each slot, where its process
@@ -110,6 +111,7 @@ struct rz_board {
      * % revocations_max. A word is written before it is counted. */
     _Atomic uint64_t revocations;
     _Atomic uint64_t rank_news; /* grows after each change of a word of `rank` */
+    _Atomic uint64_t snapshot;  /* epoch << 32 | the number of the snapshot that is wanted in it */
     _Alignas(64) _Atomic uint64_t revocation[RZ_BOARD_REVOCATIONS_MAX];
     _Alignas(64) _Atomic uint64_t rank[]; /* [n_slots] rz_board_rank_word */
 };

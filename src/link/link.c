@@ -18,13 +18,14 @@
 #include <string.h>
 #include <unistd.h>
 
-rz_status_t rz_link_open(struct rz_link **out)
+rz_status_t rz_link_join(struct rz_link **out)
 {
     struct rz_link *link = calloc(1, sizeof(*link));
     if (!link) {
         return RZ_ERR_NO_MEMORY;
     }
     link->info.fd = link->info.inbox_fd = link->info.doorbell_fd = link->info.ring_fd = -1;
+    link->watch_fd = -1;
     rz_status_t status = rz_link_join_elsewhere(link);
     if (status == RZ_OK) {
         const char *fd = getenv("RZ_LINK_FD");
@@ -38,6 +39,114 @@ rz_status_t rz_link_open(struct rz_link **out)
     return RZ_OK;
 }
 
+rz_status_t rz_link_hold(struct rz_link *link)
+{
+    if (link->watch_fd < 0) {
+        return RZ_OK; /* a job of this process alone, or of another launcher */
+    }
+    rz_status_t status = rz_watch_hold_beating(&link->held, link->watch_fd, link->watch_slot,
+                                               rz_link_beat_period(link), rz_link_beat, link);
+    close(link->watch_fd);
+    link->watch_fd = -1;
+    return status;
+}
+
+rz_status_t rz_link_open(struct rz_link **link)
+{
+    rz_status_t status = rz_link_join(link);
+    if (status != RZ_OK) {
+        return status;
+    }
+    status = rz_link_hold(*link);
+    if (status != RZ_OK) {
+        fprintf(stderr, "rhizome: cannot join the job: %s\n", rz_status_text(status));
+        rz_link_close(*link, false);
+    }
+    return status;
+}
+
+/* ---- A link in place of another one ---- */
+
+struct rz_link_handover {
+    struct rz_link_info info;
+    const struct rz_board *board;
+    size_t board_bytes;
+    struct rz_lease lease;
+    pid_t daemon;
+    struct rz_guardians guardians;
+    int watch_fd;
+    uint32_t watch_slot;
+    struct rz_trace_ring *trace_ring;
+};
+_Static_assert(sizeof(struct rz_link_handover) <= RZ_LINK_HANDOVER_BYTES, "it has its place");
+
+void rz_link_hand_over(const struct rz_link *link, void *handover)
+{
+    rz_assert(!link->held && !link->info.cohort.processes);
+    *(struct rz_link_handover *)handover =
+        (struct rz_link_handover){.info = link->info,
+                                  .board = link->board,
+                                  .board_bytes = link->board_bytes,
+                                  .lease = link->lease,
+                                  .daemon = link->daemon,
+                                  .guardians = link->guardians,
+                                  .watch_fd = link->watch_fd,
+                                  .watch_slot = link->watch_slot,
+                                  .trace_ring = link->trace_ring};
+}
+
+rz_status_t rz_link_take_over(struct rz_link *link, const void *handover)
+{
+    const struct rz_link_handover *fresh = handover;
+    const struct rz_link_info *info = &fresh->info, *before = &link->info;
+    /* Calls that wait refer to these places. */
+    if (info->self.rank != before->self.rank || info->n_ranks != before->n_ranks ||
+        fresh->board != link->board || info->waits != before->waits ||
+        info->doorbell != before->doorbell || info->n_slots != before->n_slots) {
+        return RZ_ERR_INVALID;
+    }
+    link->info = *info;
+    link->board_bytes = fresh->board_bytes;
+    link->lease = fresh->lease;
+    link->daemon = fresh->daemon;
+    link->guardians = fresh->guardians;
+    link->watch_fd = fresh->watch_fd;
+    link->watch_slot = fresh->watch_slot;
+    link->held = NULL; /* the thread that held it has ended with its process */
+    link->trace_ring = fresh->trace_ring;
+    link->dispatching = false;
+    if (!fresh->trace_ring || !rz_trace_begin(fresh->trace_ring, rz_clock_now)) {
+        rz_trace_end();
+    }
+    return RZ_OK;
+}
+
+void rz_link_descriptors(const struct rz_link *link, void (*visit)(void *arg, int fd), void *arg)
+{
+    const int fds[] = {link->info.fd, link->info.inbox_fd, link->info.doorbell_fd,
+                       link->info.ring_fd, link->watch_fd};
+    for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+        if (fds[i] >= 0) {
+            visit(arg, fds[i]);
+        }
+    }
+}
+
+void rz_link_renumber(struct rz_link *link, int (*move)(int fd))
+{
+    int *const fds[] = {&link->info.fd, &link->info.inbox_fd, &link->info.doorbell_fd,
+                        &link->info.ring_fd, &link->watch_fd};
+    for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+        int moved = *fds[i] >= 0 ? move(*fds[i]) : -1;
+        *fds[i] = moved >= 0 ? moved : *fds[i];
+    }
+}
+
+int rz_link_thread(const struct rz_link *link)
+{
+    return link->held ? rz_watch_thread(link->held) : 0;
+}
+
 void rz_link_close(struct rz_link *link, bool bye)
 {
     rz_assert(!link->dispatching);
@@ -49,6 +158,9 @@ void rz_link_close(struct rz_link *link, bool bye)
     }
     if (link->held) {
         rz_watch_release(link->held);
+    }
+    if (link->watch_fd >= 0) {
+        close(link->watch_fd);
     }
     rz_memory_unmap((void *)link->board, link->board_bytes);
     rz_memory_unmap(link->info.doorbell, sizeof(*link->info.doorbell));

@@ -55,6 +55,9 @@ struct rz_link_info {
     int fd; /* the link itself, for poll; -1 alone */
 };
 
+/* Set in processes that are restored from images of their memory. */
+#define RZ_REWIND_ENVIRONMENT "RZ_REWIND"
+
 struct rz_link;
 
 /* Called for each message of the daemon, from rz_link_progress; fds belong to the callee, which
@@ -73,6 +76,34 @@ typedef void (*rz_link_handler_t)(void *arg, const struct rz_link_message *messa
  * waits for a processor all the time.
  */
 rz_status_t rz_link_open(struct rz_link **link);
+
+/*
+ * rz_link_open in two steps. Between them the process has no thread of the link, and no failure of
+ * it is noticed before the daemon sees that it has ended.
+ */
+rz_status_t rz_link_join(struct rz_link **link);
+rz_status_t rz_link_hold(struct rz_link *link);
+
+/*
+ * The memory of a process is about to become that of an image, which was saved in another process
+ * of this rank (mpi/rewind): what the image must be told of this process's link. The link that the
+ * image has then takes the place of this one, with its handlers. Both processes have made their
+ * mappings of shared memory apart (port/memory.h). After rz_link_take_over the link is joined, not
+ * held. RZ_ERR_INVALID: the two do not belong together.
+ */
+struct rz_link_handover;
+#define RZ_LINK_HANDOVER_BYTES 2048u
+void rz_link_hand_over(const struct rz_link *link, void *handover);
+rz_status_t rz_link_take_over(struct rz_link *link, const void *handover);
+
+/* Calls visit(arg, fd) for each descriptor that the link holds. */
+void rz_link_descriptors(const struct rz_link *link, void (*visit)(void *arg, int fd), void *arg);
+
+/* Gives each of them another number: move(fd) returns the new one, or -1: fd stays as it is. */
+void rz_link_renumber(struct rz_link *link, int (*move)(int fd));
+
+/* The kernel's number of the link's thread; 0: it has none. */
+int rz_link_thread(const struct rz_link *link);
 
 /* Unlocks the watch slot (a clean end) and closes everything. Sends BYE first when `bye`. */
 void rz_link_close(struct rz_link *link, bool bye);

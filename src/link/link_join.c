@@ -172,12 +172,13 @@ static unsigned join_count(const struct rz_link_welcome *welcome)
 }
 
 /* From now on this process is traced. Its ring stays mapped until it ends: any thread may write. */
-static void join_trace(const struct rz_link *link, const struct rz_link_welcome *welcome, int fd)
+static void join_trace(struct rz_link *link, const struct rz_link_welcome *welcome, int fd)
 {
     struct rz_trace_ring *ring;
     if (welcome->trace_ring > 0 &&
         rz_trace_memory_map(fd, welcome->trace_ring, true, &ring) == RZ_OK &&
         rz_trace_begin(ring, rz_clock_now)) {
+        link->trace_ring = ring;
         RZ_TRACE(JOINED, link->info.self.rank, link->info.self.incarnation, welcome->node);
     }
 }
@@ -222,10 +223,9 @@ static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welco
     if (status == RZ_OK) {
         link->lease.looked_at = rz_clock_now();
     }
-    if (status == RZ_OK) {
-        status = rz_watch_hold_beating(&link->held, fds[FD_WATCH], welcome->watch_slot,
-                                       rz_link_beat_period(link), rz_link_beat, link);
-    }
+    link->watch_slot = welcome->watch_slot;
+    link->watch_fd = fds[FD_WATCH];
+    fds[FD_WATCH] = -1;
     return status;
 }
 

@@ -21,6 +21,9 @@ struct rz_link {
     const struct rz_board *board;
     size_t board_bytes;
     struct rz_watch_held *held;
+    int watch_fd;                     /* until the slot is held; otherwise -1 */
+    uint32_t watch_slot;              /* to be held */
+    struct rz_trace_ring *trace_ring; /* or NULL */
     struct {
         rz_link_handler_t call;
         void *arg;

@@ -17,24 +17,46 @@
 /* Linux moves at most 2^31 - 4096 bytes in one call. */
 #define CALL_MAX ((size_t)1 << 30)
 
+/* Opens without waiting for the other end of a pipe. A file that is leased to another process (a
+ * file server) is waited for: the system ends the lease. */
+static int open_at_once(const char *path, int flags, mode_t mode)
+{
+    int opened;
+    do {
+        opened = open(path, flags | O_NONBLOCK, mode);
+        if (opened < 0 && errno == EWOULDBLOCK) {
+            opened = open(path, flags, mode);
+        }
+    } while (opened < 0 && errno == EINTR);
+    return opened;
+}
+
+/* Pipes are not opened at all: a process at the other end would notice it. */
+static bool is_stream(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+}
+
 int rz_data_file_open(const char *path, unsigned how, unsigned mode, int *fd)
 {
     bool reads = how & RZ_DATA_FILE_READ, writes = how & RZ_DATA_FILE_WRITE;
-    int flags = O_CLOEXEC | (reads && writes ? O_RDWR : writes ? O_WRONLY : O_RDONLY);
+    int flags = O_CLOEXEC | O_NOCTTY | (reads && writes ? O_RDWR : writes ? O_WRONLY : O_RDONLY);
     flags |= how & RZ_DATA_FILE_CREATE ? O_CREAT : 0;
     flags |= how & RZ_DATA_FILE_EXCLUSIVE ? O_EXCL : 0;
     flags |= how & RZ_DATA_FILE_EMPTY ? O_TRUNC : 0;
-    int opened;
-    do {
-        opened = open(path, flags, (mode_t)mode);
-    } while (opened < 0 && errno == EINTR);
+    if (!(how & RZ_DATA_FILE_EXCLUSIVE) && is_stream(path)) {
+        return ESPIPE;
+    }
+    int opened = open_at_once(path, flags, (mode_t)mode);
     if (opened < 0) {
         return errno;
     }
     struct stat status;
-    if (fstat(opened, &status) == 0 && S_ISDIR(status.st_mode)) {
+    bool folder = fstat(opened, &status) == 0 && S_ISDIR(status.st_mode);
+    if (folder || lseek(opened, 0, SEEK_CUR) < 0) {
         close(opened);
-        return EISDIR;
+        return folder ? EISDIR : ESPIPE;
     }
     *fd = opened;
     return 0;

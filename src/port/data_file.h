@@ -18,7 +18,8 @@ enum rz_data_file_how {
     RZ_DATA_FILE_EMPTY = 1 << 4      /* its contents are dropped */
 };
 
-/* how: bits of enum rz_data_file_how; mode: of a file that is created, before the umask. */
+/* how: bits of enum rz_data_file_how; mode: of a file that is created, before the umask. ESPIPE: a
+ * pipe, a socket or a terminal, which has no offsets; none is waited for. */
 int rz_data_file_open(const char *path, unsigned how, unsigned mode, int *fd);
 int rz_data_file_close(int fd);
 

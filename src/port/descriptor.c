@@ -68,6 +68,24 @@ rz_status_t rz_descriptor_read_only(int fd, int *read_only)
     return given(opened, read_only);
 }
 
+rz_status_t rz_descriptor_watched(int epoll, void (*visit)(void *arg, int fd), void *arg)
+{
+    char path[64], line[256];
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", epoll);
+    FILE *info = fopen(path, "re");
+    if (!info) {
+        return RZ_ERR_SYSTEM;
+    }
+    int fd;
+    while (fgets(line, sizeof(line), info)) {
+        if (sscanf(line, "tfd: %d", &fd) == 1) {
+            visit(arg, fd);
+        }
+    }
+    fclose(info);
+    return RZ_OK;
+}
+
 bool rz_descriptor_await_room(int fd, int within_ms)
 {
     struct pollfd polled = {.fd = fd, .events = POLLOUT};

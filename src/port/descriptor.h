@@ -29,6 +29,10 @@ rz_status_t rz_descriptor_nothing(int *fd);
  * mounted it is a copy, which can. */
 rz_status_t rz_descriptor_read_only(int fd, int *read_only);
 
+/* Calls visit(arg, fd) for each descriptor for whose events that one (of epoll) waits.
+ * RZ_ERR_SYSTEM: /proc does not show them. */
+rz_status_t rz_descriptor_watched(int epoll, void (*visit)(void *arg, int fd), void *arg);
+
 /* Waits at most within_ms until fd can be written to. Returns whether it can. */
 bool rz_descriptor_await_room(int fd, int within_ms);
 

@@ -167,6 +167,44 @@ rz_status_t rz_memory_map(int fd, size_t bytes, bool writable, void **at, size_t
     return status;
 }
 
+/* ---- Apart from the program's memory ---- */
+
+static struct {
+    uintptr_t begin, end; /* end 0: anywhere */
+    uintptr_t next;
+} apart;
+
+void rz_memory_keep_apart(void *from, size_t bytes)
+{
+    apart.begin = apart.next = (uintptr_t)from;
+    apart.end = apart.begin + bytes;
+}
+
+/* The region is large, and mappings end: a place behind the last one is nearly always free. */
+static void *map_apart(size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    size_t page = rz_memory_page_bytes(), step = (bytes + page - 1) / page * page;
+    for (int round = 0; round < 2; round++) {
+        for (; apart.next + step <= apart.end; apart.next += step) {
+            void *memory = mmap((void *)apart.next, bytes, protection, flags | MAP_FIXED_NOREPLACE,
+                                fd, offset);
+            if (memory != MAP_FAILED || errno != EEXIST) {
+                apart.next += step;
+                return memory;
+            }
+        }
+        apart.next = apart.begin;
+    }
+    errno = ENOMEM;
+    return MAP_FAILED;
+}
+
+static void *map_somewhere(size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    return apart.end > 0 ? map_apart(bytes, protection, flags, fd, offset)
+                         : mmap(NULL, bytes, protection, flags, fd, offset);
+}
+
 rz_status_t rz_memory_map_range(int fd, size_t offset, size_t bytes, bool writable, void **at)
 {
     size_t all;
@@ -178,7 +216,7 @@ rz_status_t rz_memory_map_range(int fd, size_t offset, size_t bytes, bool writab
     if (bytes == 0 || offset > all || bytes > all - offset) {
         return RZ_ERR_MALFORMED;
     }
-    void *memory = mmap(NULL, bytes, memory_protection(writable), MAP_SHARED, fd, (off_t)offset);
+    void *memory = map_somewhere(bytes, memory_protection(writable), MAP_SHARED, fd, (off_t)offset);
     if (memory == MAP_FAILED) {
         return memory_status(errno);
     }
@@ -200,7 +238,7 @@ rz_status_t rz_memory_map_ring(int fd, size_t offset, size_t front, size_t ring,
     }
     size_t bytes = front + 2 * ring;
     int protection = memory_protection(writable);
-    unsigned char *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *memory = map_somewhere(bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         return memory_status(errno);
     }

@@ -45,6 +45,13 @@ rz_status_t rz_memory_map_range(int fd, size_t offset, size_t bytes, bool writab
 rz_status_t rz_memory_map_ring(int fd, size_t offset, size_t front, size_t ring, bool writable,
                                void **at);
 
+/*
+ * From now on this process maps shared memory between these addresses alone, from the first one on:
+ * apart from the program's own memory, and at the same addresses in each process that makes the
+ * same mappings in the same order. To be called before any other thread maps memory.
+ */
+void rz_memory_keep_apart(void *from, size_t bytes);
+
 /* Whether fd is a memfd of at least this number of bytes that cannot be shrunk: a process that
  * received it from an untrusted process may read that much of it without SIGBUS, and never waits
  * for it. If this process itself can make memory only without seals, it accepts such memory,

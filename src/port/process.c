@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -63,6 +64,12 @@ rz_status_t rz_process_fail_with_parent(pid_t parent, int signal)
     }
     /* A parent that failed before the call sends nothing any more. */
     return getppid() == parent ? RZ_OK : RZ_ERR_CLOSED;
+}
+
+bool rz_process_fix_addresses(void)
+{
+    int now = personality(0xffffffff); /* asks without a change */
+    return now >= 0 && personality((unsigned long)now | ADDR_NO_RANDOMIZE) >= 0;
 }
 
 rz_status_t rz_process_keep_on_exec(int fd, bool keep)
@@ -349,6 +356,30 @@ bool rz_process_scatter(pid_t pid, const struct rz_process_range *ranges, unsign
                         const void *here)
 {
     return move_ranges(pid, ranges, n, (void *)(uintptr_t)here, true);
+}
+
+rz_status_t rz_process_memory_open(pid_t pid, int *fd)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+    int opened = open(path, O_RDWR | O_CLOEXEC);
+    if (opened < 0) {
+        return errno == ENOENT || errno == ESRCH ? RZ_ERR_PROC_FAILED : RZ_ERR_UNSUPPORTED;
+    }
+    *fd = opened;
+    return RZ_OK;
+}
+
+bool rz_process_memory_read(int fd, uint64_t at, void *to, size_t bytes)
+{
+    ssize_t done = pread(fd, to, bytes, (off_t)at);
+    return done >= 0 && (size_t)done == bytes;
+}
+
+bool rz_process_memory_write(int fd, uint64_t at, const void *from, size_t bytes)
+{
+    ssize_t done = pwrite(fd, from, bytes, (off_t)at);
+    return done >= 0 && (size_t)done == bytes;
 }
 
 void rz_process_leave_terminal(void)

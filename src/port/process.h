@@ -40,6 +40,10 @@ char rz_process_state(pid_t pid);
 /* Closes all descriptors from first to last. Async-signal-safe: also for a child after fork. */
 void rz_process_close(int first, int last);
 
+/* From the next exec on, programs and libraries lie at the same addresses in each run. False: the
+ * system refuses it (some containers do). Async-signal-safe. */
+bool rz_process_fix_addresses(void);
+
 /* The path of the running program; false: the system does not report it, or it is too long. To be
  * called before the working directory changes. */
 bool rz_process_path(char *path, size_t bytes);
@@ -61,6 +65,19 @@ unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks);
  * whether none is left.
  */
 bool rz_process_clear(rz_time within);
+
+/*
+ * The memory of another process as a file, whose offsets are addresses there. It is that process's
+ * for good: once that has ended, reads and writes fail, also if another one was given its number.
+ * RZ_ERR_PROC_FAILED: it has ended; RZ_ERR_UNSUPPORTED: the system refuses it, or has no
+ * descriptor to give. The caller closes fd.
+ */
+rz_status_t rz_process_memory_open(pid_t pid, int *fd);
+
+/* Copies to and from it. Faster than the functions below for short rows (up to about a page).
+ * False: the process has ended, or no such memory; a part may have been written. */
+bool rz_process_memory_read(int fd, uint64_t at, void *to, size_t bytes);
+bool rz_process_memory_write(int fd, uint64_t at, const void *from, size_t bytes);
 
 /* One range of memory to copy from another process to here. */
 struct rz_process_vector {

@@ -42,3 +42,8 @@ int rz_signals_next(int fd)
     struct signalfd_siginfo info;
     return read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info) ? (int)info.ssi_signo : 0;
 }
+
+void rz_signals_await(void)
+{
+    pause();
+}

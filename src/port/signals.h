@@ -27,6 +27,9 @@ void rz_signals_give_back(const struct rz_signals_taken *taken);
 /* Opens a descriptor that is readable while a signal that was taken is pending. */
 rz_status_t rz_signals_open(const struct rz_signals_taken *taken, int *fd);
 
+/* Waits until a signal has been handled. */
+void rz_signals_await(void);
+
 /* The number of the next pending signal; 0: none. */
 int rz_signals_next(int fd);
 

@@ -16,6 +16,8 @@
 
 #include <rhizome/types.h>
 
+#include <sys/types.h>
+
 struct rz_watch;      /* daemon side */
 struct rz_watch_held; /* child side */
 
@@ -46,5 +48,8 @@ rz_status_t rz_watch_hold(struct rz_watch_held **held, int page_fd, uint32_t slo
 rz_status_t rz_watch_hold_beating(struct rz_watch_held **held, int page_fd, uint32_t slot,
                                   rz_time every, void (*beat)(void *arg), void *arg);
 void rz_watch_release(struct rz_watch_held *held);
+
+/* The kernel's number of the helper thread. */
+pid_t rz_watch_thread(const struct rz_watch_held *held);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { WATCH_STACK_BYTES = 64 * 1024 };
 
@@ -22,6 +23,7 @@ struct rz_watch_held {
     struct rz_watch_group *group;
     struct rz_watch_slot *slot;
     pthread_t owner;
+    pid_t number; /* of the owner; valid after `answered` */
     sem_t answered;
     /* The release: a condition, because C libraries before 2.30 have no semaphore with this
      * clock. */
@@ -65,6 +67,7 @@ static void watch_rest(struct rz_watch_held *held)
 static void *watch_own(void *arg)
 {
     struct rz_watch_held *held = arg;
+    held->number = gettid();
     held->error = pthread_mutex_trylock(&held->slot->mutex);
     if (held->error == 0) {
         atomic_store(&held->slot->held, 1);
@@ -141,6 +144,11 @@ rz_status_t rz_watch_hold_beating(struct rz_watch_held **out, int page_fd, uint3
 err_free:
     watch_held_free(held);
     return status;
+}
+
+pid_t rz_watch_thread(const struct rz_watch_held *held)
+{
+    return held->number;
 }
 
 void rz_watch_release(struct rz_watch_held *held)

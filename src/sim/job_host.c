@@ -33,8 +33,9 @@ static void start_processes(struct rz_job_node *node)
         if (survivor && process->state == RZ_JOB_KILLED) {
             continue; /* its failure is known here and not agreed yet */
         }
-        /* S7-3: a living process is not replaced. */
-        rz_assert(survivor || process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT);
+        /* S7-3: a living process is not replaced, unless all are. */
+        rz_assert(survivor || node->all_begin || process->state == RZ_JOB_KILLED ||
+                  process->state == RZ_JOB_ABSENT);
         *process = (struct rz_job_process){.state = RZ_JOB_STARTING,
                                            .incarnation = incarnation,
                                            .epoch = rz_recover_epoch(recover),

@@ -35,6 +35,7 @@ struct rz_job_config {
     struct rz_commit_config commit;
     uint32_t positions; /* checkpoints of the program; 0: none */
     bool repairing;     /* the program calls MPIX_Reinit */
+    bool all_begin;     /* as in struct rz_recover_config */
     uint32_t
         askers; /* this many daemons, the first ones, request spawns for the failures they know */
     uint32_t mutations; /* enum rz_job_mutation */
@@ -135,7 +136,7 @@ struct rz_job_work {
 struct rz_job_node {
     uint32_t n_daemons, n_ranks, n_slots, positions, askers, mutations, view;
     rz_id self;
-    bool repairing, stopped;
+    bool repairing, all_begin, stopped;
     bool said_repairing;      /* RZ_RECOVER_REPAIRING */
     uint32_t protected_epoch; /* the newest epoch whose pieces are all protected */
     uint32_t said_reached;    /* as rz_job_process.reached */

@@ -26,7 +26,8 @@ enum rz_job_evidence { RZ_JOB_PROOF, RZ_JOB_SILENT, RZ_JOB_MIXED };
 #define RZ_JOB_SCHEME(s) ((uint64_t)(s) << 30) /* 2: enum rz_commit_scheme */
 /* 5: one of enum rz_recover_mutation, by the number of its bit */
 #define RZ_JOB_RECOVER_MUTANT(m) ((uint64_t)(__builtin_ctz(m) + 1) << 32)
-#define RZ_JOB_TIGHT (UINT64_C(1) << 37) /* slots are limits, few more than there are ranks */
+#define RZ_JOB_TIGHT (UINT64_C(1) << 37)     /* slots are limits, few more than there are ranks */
+#define RZ_JOB_ALL_BEGIN (UINT64_C(1) << 42) /* an epoch begins all ranks anew */
 #define RZ_JOB_COMMIT_MUTANT(m) ((uint64_t)(m) << 44) /* 8 */
 #define RZ_JOB_HOST_MUTANT(m) ((uint64_t)(m) << 52)   /* 4 */
 #define RZ_JOB_COHORTS(n) ((uint64_t)(n) << 56)       /* 4: cohorts requested at most */

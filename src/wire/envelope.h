@@ -29,6 +29,7 @@ enum rz_envelope_kind {
     RZ_ENVELOPE_ABSENT,  /* the answer: none will be sent; serial: as in INQUIRY, or 0: the
                             receiver knows of one */
     RZ_ENVELOPE_WINDOW,  /* of a window (wire/window_messages.h): bypasses the matcher */
+    RZ_ENVELOPE_SNAPSHOT, /* of proto/snapshot: bypasses the matcher (mpi/rewind) */
     RZ_ENVELOPE_COUNT
 };
 

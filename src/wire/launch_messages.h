@@ -8,7 +8,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 11
+#define RZ_LAUNCH_VERSION 12
 
 /* Kinds of events, for the record (the report, case files, the terminal). */
 enum rz_event_record {
@@ -22,7 +22,7 @@ enum rz_event_record {
     RZ_EVENT_RECORD_READY, /* all processes of this node are at the start of epoch */
     RZ_EVENT_RECORD_RUN,   /* epoch's barrier opened here */
     RZ_EVENT_RECORD_RESTORED,  /* rank has its piece; value: generation; note: its source */
-    RZ_EVENT_RECORD_COMMITTED, /* value: generation */
+    RZ_EVENT_RECORD_COMMITTED, /* value: generation; note: "N bytes", of the pieces of this node */
     RZ_EVENT_RECORD_LEFT,      /* all ranks have left */
     RZ_EVENT_RECORD_NOTED, /* failure of rank, or (RZ_ID_NONE) node, agreed; it is not repaired */
     RZ_EVENT_RECORD_INJECTED,  /* a fault was injected: see note */
@@ -101,7 +101,12 @@ enum rz_waiting_state {
 #define RZ_JOB_PMIX 8192u       /* programs that speak PMIx, or PMI-1: gateway/README.md */
 #define RZ_JOB_PMI1 16384u
 #define RZ_JOB_TOLERANT 32768u /* these programs handle failures, as the user says */
+#define RZ_JOB_REWIND 65536u   /* ranks are restored from images of their memory */
+#define RZ_JOB_REWIND_OR_ABORT 131072u /* the job ends where no image can be made */
 #define RZ_JOB_DETACHED 32u    /* rzrun will exit; the daemons keep output and outcome */
+
+/* OUTPUT.at of what is shown in any case. */
+#define RZ_OUTPUT_ANYWHERE UINT64_MAX
 
 /* The largest message; JOB holds command lines, which a system limits to 6 MiB. */
 #define RZ_LAUNCH_FRAME_MAX (1u << 20)
@@ -119,7 +124,8 @@ enum rz_waiting_state {
         /* ip: port/address.h; other_ip: of the other family (IPv4, IPv6), or empty: JOB has one of both */ \
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
     MESSAGE(STARTED, started) U32(rank) U32(incarnation) U32(node) U32(pid) TEXT(binding) END(STARTED, started) \
-    MESSAGE(OUTPUT, output) U32(rank) U32(stream) U32(epoch) BYTES(data) END(OUTPUT, output) /* 1 stdout, 2 stderr */ \
+    MESSAGE(OUTPUT, output) U32(rank) U32(stream) U32(epoch) U64(at) BYTES(data) END(OUTPUT, output) /* 1 stdout, 2 stderr; \
+        at: where data begins in all that the rank writes there, or RZ_OUTPUT_ANYWHERE; what was shown already is not shown again */ \
     MESSAGE(STDIN_WANTED, stdin_wanted) U32(bytes) END(STDIN_WANTED, stdin_wanted)      /* credit for rank 0 */ \
     MESSAGE(MARK, mark) U32(rank) U64(iteration) U32(epoch) U64(at_ns) END(MARK, mark) \
     MESSAGE(EXITED, exited) U32(rank) U32(incarnation) U32(status) U32(clean) U32(hello) END(EXITED, exited) /* wait status */ \
@@ -152,6 +158,7 @@ enum rz_waiting_state {
         U32(restarts_max) U32(scheme) U32(scheme_data) U32(scheme_parity) /* struct rz_scheme: ckpt/scheme.h */ \
         TEXT(checkpoint_folder) TEXT(checkpoint_name) U32(checkpoint_run) U32(checkpoint_keep) /* folder "": none; ckpt/file.h */ \
         U32(restored_run) U32(restored_epoch) U64(restored_number) /* the generation to begin from; number 0: none */ \
+        U64(rewind_ns) /* the time from one image of the ranks' memory to the next */ \
         U32(flags) U32(verbosity) U64(spool_bytes) U64(linger_ns) U64(timeout_ns) \
         BYTES(placement) BYTES(slots) BYTES(addresses) BYTES(arguments) \
         BYTES(environment) TEXT(directory) BYTES(contexts) \

@@ -9,7 +9,7 @@
 #include "wire/schema.h"
 
 /* The version of the link protocol; a peer with another one is refused with a reason. */
-#define RZ_LINK_VERSION 10
+#define RZ_LINK_VERSION 11
 
 /* The largest message. */
 #define RZ_LINK_MESSAGE_MAX 65536
@@ -43,6 +43,10 @@ enum rz_pointer_question { RZ_POINTER_SET, RZ_POINTER_ADD, RZ_POINTER_DROP };
         /* number: 1, 2, ... in each epoch; fd: the piece, and behind it, at the next multiple of 8, a bitmap of its pages (ckpt/pages.h); \
            those not in it are as they were `back` generations ago, in a piece of as many bytes; back 0: in none */ \
     MESSAGE(WANT_PIECE, want_piece) U32(epoch) END(WANT_PIECE, want_piece) \
+    MESSAGE(SNAPSHOT_WANTED, snapshot_wanted) END(SNAPSHOT_WANTED, snapshot_wanted) /* RZ_Rewind_now: answered on the board */ \
+    MESSAGE(OUTPUT_MARK, output_mark) END(OUTPUT_MARK, output_mark) /* answered by OUTPUT_MARKED: what this process has written so far */ \
+    MESSAGE(OUTPUT_AT, output_at) U64(out) U64(error) END(OUTPUT_AT, output_at) /* what this process writes from now on begins there */ \
+    MESSAGE(SNAPSHOT_REFUSED, snapshot_refused) TEXT(reason) END(SNAPSHOT_REFUSED, snapshot_refused) /* this process cannot be saved */ \
     MESSAGE(RESTORED, restored) U32(epoch) U64(generation) END(RESTORED, restored)  /* for the record */ \
     MESSAGE(NAME, name) U64(question) U32(what) TEXT(service) TEXT(port) END(NAME, name) /* enum rz_name_question */ \
     MESSAGE(POINTER, pointer) U64(question) U32(what) U32(node) U64(key) U64(generation) U64(initial) U64(value) \
@@ -87,6 +91,7 @@ enum rz_pointer_question { RZ_POINTER_SET, RZ_POINTER_ADD, RZ_POINTER_DROP };
            this process's endpoint address */ \
     MESSAGE(EP_ADDRESS, ep_address) U32(rank) U32(incarnation) U32(epoch) BYTES(ep_address) END(EP_ADDRESS, ep_address) \
     MESSAGE(OPENED, opened) U32(rank) U32(incarnation) U32(pid) U32(lane) END(OPENED, opened) /* fds: inbox, eventfd */ \
+    MESSAGE(OUTPUT_MARKED, output_marked) U64(out) U64(error) END(OUTPUT_MARKED, output_marked) /* bytes of standard output and error */ \
     MESSAGE(NAMED, named) U64(question) U32(status) TEXT(port) END(NAMED, named) /* rz_status_t */ \
     MESSAGE(POINTED, pointed) U64(question) U32(status) U64(value) END(POINTED, pointed) /* rz_status_t; the value before */ \
     MESSAGE(COHORT, cohort) BYTES(processes) U32(index) U32(command) BYTES(parent) END(COHORT, cohort) \

@@ -53,6 +53,7 @@
     MESSAGE(POINTER_ASK, pointer_ask) U64(serial) U32(what) U64(key) U64(generation) U64(initial) U64(value) \
         END(POINTER_ASK, pointer_ask)               /* as POINTER on the link; answered by POINTER_IS */ \
     MESSAGE(POINTER_IS, pointer_is) U64(serial) U32(status) U64(value) END(POINTER_IS, pointer_is) /* rz_status_t */ \
+    MESSAGE(SNAPSHOT, snapshot) U32(epoch) U32(number) END(SNAPSHOT, snapshot) /* is wanted of all ranks */ \
     MESSAGE(SPAWN_ORDER, spawn_order) U32(serial) U32(count) BYTES(commands) BYTES(parent) \
         END(SPAWN_ORDER, spawn_order)               /* the commands of the cohort (sender, serial): wire/spawn_order.h */ \
     MESSAGE(END_PROCESS, end_process) U32(rank) U32(incarnation) U32(code) TEXT(by) \

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""exports_test.py SOURCE LIBRARY: the library's name, and exactly the ABI, its twins and the extensions show.
+"""exports_test.py SOURCE LIBRARY: the library's name, and exactly the ABI, its twins and the extensions show, which all
+are in the list of what versions have promised.
 
 The 438 functions that mpi4py cannot be loaded without are among them.
 """
@@ -24,6 +25,13 @@ def table(source, name):
         return {row["name"] for row in csv.DictReader(file)}
 
 
+def promised(source):
+    """What the library has shown since some version: the list of the Debian package, with the version of each name."""
+    with open(f"{source}/packaging/debian/librhizome1.symbols", encoding="utf-8") as file:
+        part = re.search(r"(?ms)^libmpi_abi\.so\.1 .*?\n(.*?)^lib", file.read())
+    return dict(re.findall(r"(?m)^ (\w+)@Base (\S+)$", part[1]))
+
+
 def main():
     source, library = sys.argv[1:]
     faults = []
@@ -41,6 +49,11 @@ def main():
         with open(path, encoding="utf-8") as header:
             ours |= set(re.findall(r"^\w[\w *]*\b(RZ_\w+)\(", header.read(), re.MULTILINE))
     wanted = functions | {f"P{name}" for name in functions} | ours
+    before = promised(source)
+    faults += [f"{name} is gone: programs may call it since {before[name]}. To take it away is another SONAME (docs/versions.md)"
+               for name in sorted(before.keys() - wanted)]
+    faults += [f"{name} is new: packaging/debian/librhizome1.symbols needs the line ` {name}@Base VERSION`, of the version that it comes with"
+               for name in sorted(wanted - before.keys())]
 
     shown = {}
     for line in output("readelf", "--dyn-syms", "-W", library).splitlines():

@@ -13,7 +13,7 @@ import unittest
 BUILD, SOURCE = os.environ["RZ_TEST_BUILD"], os.environ["RZ_TEST_SOURCE"]
 sys.path[:0] = [f"{SOURCE}/tools", f"{SOURCE}/tests"]
 from patience import HANG_S  # noqa: E402
-from rzbench import messages, peers, proxies, records, run, tune  # noqa: E402
+from rzbench import files, messages, peers, proxies, records, run, tune  # noqa: E402
 from rzbench.bench import Bench  # noqa: E402
 from rzbench.claims import EXCUSED, HOLDS, NOT_MEASURED, WITHIN, Claims  # noqa: E402
 from rzbench.plot import script, curves_of  # noqa: E402
@@ -138,6 +138,13 @@ class Peers(unittest.TestCase):
         for n, rate in ((1000, 4.0), (10000, 1.0)):
             table.cell(messages.row_of("reverse", n), "Rhizome").put(0, rate)
         self.assertEqual(messages.growth(table, "reverse").values, [4.0])
+
+    def test_the_file_system_of_a_folder(self):
+        with tempfile.NamedTemporaryFile("w") as mounts:
+            mounts.write("/dev/a / ext4 rw 0 0\ntmpfs /nowhere tmpfs rw 0 0\nx /nowhere/more xfs rw 0 0\ntmpfs /nowhere/more tmpfs rw 0 0\n")
+            mounts.flush()
+            found = [files.type_at(path, mounts.name) for path in ("/nowhereelse/x", "/nowhere/x", "/nowhere/more/x", "/nowhere")]
+        self.assertEqual(found, ["ext4", "tmpfs", "tmpfs", "tmpfs"])
 
     def test_a_box_of_ranks(self):
         self.assertEqual(" ".join(proxies.comd(8, 5)), "-i 2 -j 2 -k 2 -x 10 -y 10 -z 10")

@@ -155,6 +155,7 @@ static const char *const texts[] = {
     "--help",
     "--version",
     "--man",
+    "--completion|zsh",
     "--hostfil",
     NULL};
 static const char *const words_of_grammar[] = {"-n",

@@ -12,6 +12,7 @@
 #include "proto/recover/recover.h"
 #include "proto/ring/ring.h"
 #include "proto/rounds/rounds.h"
+#include "proto/snapshot/snapshot.h"
 #include "proto/swim/swim.h"
 #include "proto/view_change/view_change.h"
 #include "proto/twophase/twophase.h"
@@ -28,6 +29,7 @@ RZ_PROTOCOL(paxos, RZ_PROTOCOL_PAXOS);
 RZ_PROTOCOL(twophase, RZ_PROTOCOL_TWOPHASE);
 RZ_PROTOCOL(rounds, RZ_PROTOCOL_ROUNDS);
 RZ_PROTOCOL(view_change, RZ_PROTOCOL_VIEW_CHANGE);
+RZ_PROTOCOL(snapshot, RZ_PROTOCOL_SNAPSHOT);
 
 #define INSTANCES 4 /* of paxos */
 #define GROUPS 4    /* of turn */
@@ -562,3 +564,74 @@ static void holds_view_change(struct patient *patient)
 }
 
 const struct patient_protocol fuzz_protocol_view_change = PATIENT_PROTOCOL(view_change);
+
+/* ---- snapshot ---- */
+
+static void begin_snapshot(struct patient *patient)
+{
+    static struct rz_snapshot_config config;
+    config = (struct rz_snapshot_config){.n_members = patient_any_n(patient, PATIENT_MEMBERS_MAX),
+                                         .view = PATIENT_VIEW};
+    patient->config = &config;
+    patient->n = config.n_members;
+    patient->types = 6;
+    patient->calls = 12;
+}
+
+/* What a message must say to be heard: the attempt and wave at hand, or the next wave. */
+static void message_of_snapshot(struct patient *patient, struct rz_event *event)
+{
+    static struct rz_message message;
+    uint64_t wave = rz_snapshot_wave(patient->state) + patient_below(patient, 2);
+    message = (struct rz_message){
+        .protocol = RZ_PROTOCOL_SNAPSHOT,
+        .type = (uint8_t)patient_below(patient, 6),
+        .flags = (uint16_t)patient_below(patient, 4),
+        .view = PATIENT_VIEW,
+        .from = (rz_id)patient_below(patient, patient->n),
+        .seq = (uint64_t)rz_snapshot_attempt(patient->state) << 32 | wave,
+        .word = {patient_below(patient, patient->n + 1), patient_below(patient, 3)}};
+    event->kind = RZ_EVENT_RECEIVE;
+    event->message = &message;
+}
+
+static bool call_snapshot(struct patient *patient, struct rz_event *event, uint64_t *items)
+{
+    enum rz_snapshot_phase phase = rz_snapshot_phase(patient->state);
+    uint64_t *sent = &patient->memory[0], *delivered = &patient->memory[1];
+    uint64_t reason = patient_below(patient, 8) == 0 ? patient_below(patient, 4) : 0;
+    (void)items;
+    if (patient_below(patient, 2) == 0) {
+        message_of_snapshot(patient, event);
+    } else if (phase == RZ_SNAPSHOT_RUNNING) {
+        event->call = RZ_SNAPSHOT_START;
+        event->arg[0] = rz_snapshot_attempt(patient->state);
+        event->arg[1] = reason;
+    } else if (phase == RZ_SNAPSHOT_SAVING) {
+        event->call = RZ_SNAPSHOT_SAVED;
+        event->arg[0] = reason;
+    } else {
+        event->call = RZ_SNAPSHOT_LOCAL;
+        event->arg[0] = *sent += patient_below(patient, 2);
+        event->arg[1] = *delivered += patient_below(patient, 2);
+        event->arg[2] = patient_below(patient, 4) == 0;
+        event->arg[3] = reason;
+    }
+    return true;
+}
+
+/* The wave of an attempt never falls, and ends are told once each. */
+static void holds_snapshot(struct patient *patient)
+{
+    enum rz_snapshot_phase phase = rz_snapshot_phase(patient->state);
+    struct rz_snapshot_end end = rz_snapshot_end(patient->state);
+    uint64_t attempt = rz_snapshot_attempt(patient->state);
+    uint64_t at = attempt << 32 | rz_snapshot_wave(patient->state);
+    rz_fuzz_holds(at >= patient->memory[2] && phase <= RZ_SNAPSHOT_BROKEN);
+    patient->memory[2] = at;
+    rz_fuzz_holds(patient->notices[RZ_SNAPSHOT_ENDED] == attempt - 1);
+    rz_fuzz_holds(patient->notices[RZ_SNAPSHOT_QUIET] <= attempt);
+    rz_fuzz_holds((end.member < patient->n) == (end.reason != 0));
+}
+
+const struct patient_protocol fuzz_protocol_snapshot = PATIENT_PROTOCOL(snapshot);

@@ -12,6 +12,6 @@
 extern const struct patient_protocol fuzz_protocol_ring, fuzz_protocol_spread, fuzz_protocol_agree,
     fuzz_protocol_recover, fuzz_protocol_commit, fuzz_protocol_gossip, fuzz_protocol_swim,
     fuzz_protocol_diagnose, fuzz_protocol_paxos, fuzz_protocol_twophase, fuzz_protocol_rounds,
-    fuzz_protocol_view_change;
+    fuzz_protocol_view_change, fuzz_protocol_snapshot;
 
 #endif

@@ -23,7 +23,7 @@ class Pages(rig.LaunchTest):
         text = self.runs("--help").out
         names = options_of_the_table()
         self.assertGreater(len(names), 20)
-        for name in names | {"--help", "-h", "--version", "-V", "--man"}:
+        for name in names | {"--help", "-h", "--version", "-V", "--man", "--completion"}:
             self.assertRegex(text, rf"(?m)^  .*(?<![\w-]){re.escape(name)}(?![\w-])")
         self.assertEqual(self.runs("-h").out, text)
 

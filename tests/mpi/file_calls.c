@@ -508,6 +508,35 @@ static void atomic(void)
     close_file(file);
 }
 
+/* No call waits for the other end of a pipe; a device in which one can seek is a file. */
+static void pipes(void)
+{
+    static const int modes[] = {MPI_MODE_RDONLY, MPI_MODE_WRONLY, MPI_MODE_RDWR,
+                                MPI_MODE_WRONLY | MPI_MODE_CREATE};
+    char text[MPI_MAX_ERROR_STRING];
+    MPI_File file;
+    MPI_Info info;
+    int length;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "rz_commit", "true");
+    CHECK(rank != 0 || mkfifo(name, 0600) == 0);
+    for (int i = 0; i < 8; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        int error =
+            MPI_File_open(MPI_COMM_WORLD, name, modes[i % 4], i < 4 ? MPI_INFO_NULL : info, &file);
+        CHECK(class_of(error) == MPI_ERR_BAD_FILE);
+        MPI_Error_string(error, text, &length);
+        CHECK(strstr(text, "it is a pipe") != NULL);
+    }
+    MPI_Info_free(&info);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(rank != 0 || unlink(name) == 0);
+    CHECK(MPI_File_open(MPI_COMM_WORLD, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &file) ==
+          MPI_SUCCESS);
+    CHECK(MPI_File_write_at_all(file, 8, &length, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    close_file(file);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -528,6 +557,7 @@ int main(int argc, char **argv)
     registered();
     many_at_once();
     atomic();
+    pipes();
     MPI_Finalize();
     return 0;
 }

@@ -37,5 +37,19 @@ mpi_run(one_node windows_threads RZRUN -n 3)
 mpi_run(nodes windows_threads RZRUN -n 3 --nodes 3)
 mpi_tsan(windows_threads one_node nodes)
 
+# Windows in checkpoints, taken in the middle of epochs.
+mpi_program(checkpoint_windows)
+mpi_run(alone checkpoint_windows RZRUN -n 1)
+mpi_run(one_node checkpoint_windows RZRUN -n 5)
+mpi_run(messages checkpoint_windows RZRUN -n 4 -x RZ_RMA=message)
+mpi_run(nodes checkpoint_windows RZRUN -n 5 --nodes 2)
+mpi_run(no_ft checkpoint_windows RZRUN -n 3 --no-ft)
+mpi_tsan(checkpoint_windows nodes)
+foreach(what table seeds)
+  add_test(NAME checkpoint_kills_windows_${what} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/checkpoint_kills.py
+           $<TARGET_FILE:rzrun> $<TARGET_FILE:checkpoint_windows> ${what} 1..6 --scheme each)
+  set_tests_properties(checkpoint_kills_windows_${what} PROPERTIES LABELS mpi)
+endforeach()
+
 rz_quick(windows_any_pair windows_any_mixed windows_passive_nodes)
 rz_test_target(quick windows_any windows_passive)

@@ -51,6 +51,15 @@ static void spawns_hold_in_every_schedule(void **state)
     assert_true(schedules_explore(&options).states > 100);
 }
 
+static void all_begin_anew_in_every_schedule(void **state)
+{
+    (void)state;
+    run_worlds("rewind");
+    /* With a daemon's failure: 1.3 million states. */
+    struct rz_sim_options options = schedules_of("recover", "tiny-rewind", 0, 0);
+    assert_true(schedules_explore(&options).states > 100);
+}
+
 static void the_failed_are_replaced_at_random(void **state)
 {
     (void)state;
@@ -140,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failures_of_daemons_hold_in_every_schedule),
         cmocka_unit_test(a_process_and_a_daemon_fail_in_every_schedule),
+        cmocka_unit_test(all_begin_anew_in_every_schedule),
         cmocka_unit_test(spawns_hold_in_every_schedule),
         cmocka_unit_test(the_failed_are_replaced_at_random),
         cmocka_unit_test(cohorts_are_spawned_at_random),

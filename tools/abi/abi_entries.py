@@ -21,7 +21,8 @@ CLASSES = {
 }
 # The calls whose time counts (RZ_HOT of src/abi/entry.h).
 HOT = {f"MPI_{stem}" for stem in ("Send", "Recv", "Isend", "Irecv", "Sendrecv", "Wait", "Waitall", "Test", "Iprobe", "Barrier", "Bcast", "Reduce",
-                                  "Allreduce", "Allgather", "Alltoall")}
+                                  "Allreduce", "Allgather", "Alltoall", "Put", "Get", "Fetch_and_op", "Compare_and_swap", "Win_lock",
+                                  "Win_unlock", "Win_flush")}
 # Freeing a predefined object of these kinds is harmless: MPI itself hands them out to be freed.
 FREE_PREDEFINED = {"group", "errhandler"}
 BUFFERS = {"buf", "buffer", "sendbuf", "recvbuf", "inbuf", "outbuf", "inoutbuf", "origin_addr", "result_addr"}

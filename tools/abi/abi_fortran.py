@@ -51,6 +51,7 @@ WEIGHTS = {"weights", "sourceweights", "destweights"}
 # The checkpoint calls are no part of a table: include/rhizome/checkpoint.h.
 CHECKPOINTS = [
     ("RZ_Checkpoint_protect", "int id, void *memory, size_t bytes"),
+    ("RZ_Checkpoint_protect_win", "int id, MPI_Win win"),
     ("RZ_Checkpoint_region_bytes", "int id, size_t *bytes"),
     ("RZ_Checkpoint", "uint64_t *generation"), ("RZ_Restore", "uint64_t *generation"),
     ("RZ_Progress_mark", "uint64_t iteration"), ("RZ_Alive", "void"),

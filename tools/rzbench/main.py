@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from . import checkpoint, foreign, group, mpi, records, recovery, runtime, simple, tune, ulfm
+from . import checkpoint, files, foreign, group, mpi, records, recovery, rma, runtime, simple, tune, ulfm
 from .cli import DURATION, Cli, Option, Out, numbers, seconds, taking
 from .run import Interrupt
 from .systems import SYSTEMS, Systems
@@ -37,6 +37,11 @@ STUDIES = {
             "nodes), collectives (2 to 64 ranks), nodes (32 ranks on 4 nodes), start (a program that does nothing, 4 to 1024 ranks), memory (of a rank), "
             "proxies (three applications, also with --no-ft), pair (two ranks, as they wait by default and yielding, as the machine is and with slow "
             "wake-ups), crowd (8 and 32 ranks), calls (instructions of the shortest paths, by valgrind); its last line is the verdict."),
+    "rma": (rma.study, rma.PARTS, "one-sided communication, by parts: allocated and created (two ranks and a window of either kind: put, get, "
+            "fetch_and_op, compare_and_swap, locks and fences, bandwidth), nodes (the same on two nodes), contention (8 ranks that want one lock); its last "
+            "line is the verdict."),
+    "io": (files.study, files.PARTS, "collective writing of one file of 1 GiB (with --quick 16 MiB) by 8 ranks, in blocks of a cube, in rows and in small "
+           "records, by parts: memory (tmpfs), disk (in TMPDIR); its last line is the verdict."),
     "foreign": (foreign.study, None, "from SIGKILL until each client of libpmix is told, beside Open MPI 5's own runtime where it is."),
     "tune": (tune.study, None, "each algorithm of each collective operation on this machine, and the rules for RZ_COLL that follow (--rules)."),
 }
@@ -73,7 +78,7 @@ OPTIONS = [
         Option("--peer-root", "DIR", "For `ulfm` and `recovery`: the root folder of a system that has Open MPI with ULFM, as tools/setup --peers makes "
                "it (/var/lib/rhizome/peer-root). Entering it needs root.", FOLDER),
         Option("--baseline", "DIR", "For `mpi`: where an earlier Rhizome is installed, to be measured beside this one.", FOLDER),
-        Option("--pin", "CPU,CPU|none", "Processors of the two ranks of `latency` and `mpi` (0,1 where there are two).",
+        Option("--pin", "CPU,CPU|none", "Processors of the two ranks of `latency`, `mpi` and `rma` (0,1 where there are two).",
                taking("it wants two processors like 0,1, or none", r"\d+,\d+|none"))]),
     ("What is written", [
         Option("--csv", "FILE", "Every single value: table, row, column, repetition, value."),
@@ -87,7 +92,7 @@ def command_line(version):
                "|".join(name + (" [PART]" if parts else "") for name, (_, parts, _) in STUDIES.items()) + " [OPTION]...",
                " ".join(f"{name}: {text}" for name, (_, _, text) in STUDIES.items()) + " Programs are compiled at the start with each system's own "
                "wrapper. Figures are medians [smallest..largest] of n repetitions.", OPTIONS,
-               "Exit status: 0; 1 when a run of failure or ulfm was not complete, the verdict of recovery, checkpoint, group or mpi is that something does not "
+               "Exit status: 0; 1 when a run of failure or ulfm was not complete, the verdict of another study is that something does not "
                "hold, or nothing could be measured; 2 when the command line is wrong.\n\nExample: everything within ten minutes\n"
                "  rzbench all --budget 10m --report benchmarks.md --csv benchmarks.csv")
 

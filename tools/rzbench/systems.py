@@ -73,15 +73,15 @@ class Systems(Bench):
         sources = [f"{self.sources}/{name}.c" for name in (program, *SHARED.get(program, ()))]
         return self.tried([wrapper, "-O2", "-o", out, *sources, "-lm"], f"{program} does not compile with {system}")
 
-    def start(self, program, ranks, nodes=0, system=RHIZOME, options=(), between=False, yields=False):
+    def start(self, program, ranks, nodes=0, system=RHIZOME, options=(), between=False, yields=False, openmpi=()):
         """The words up to and with the program. Peers have no emulated nodes: between nodes they take their TCP on loopback. yields:
-        where ranks outnumber processors Open MPI gives its processor away."""
+        where ranks outnumber processors Open MPI gives its processor away. options, openmpi: further words for rzrun, for Open MPI."""
         if system == RHIZOME:
             words = [f"{self.bin}/rzrun", "-n", str(ranks), "--nodes", str(nodes or (2 if between else 1)), "--oversubscribe", *options]
         elif system == OPENMPI:
             words = [*self.apart, *"mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none --mca orte_tmpdir_base".split(), self.folder,
                      *"--mca pml ob1 --mca btl".split(), *("tcp,self --mca btl_tcp_if_include lo" if between else "vader,self").split(),
-                     "--mca", "mpi_yield_when_idle", str(int(yields)), "-n", str(ranks)]
+                     "--mca", "mpi_yield_when_idle", str(int(yields)), *openmpi, "-n", str(ranks)]
         else:
             words = [*self.apart, *("env MPIR_CVAR_NOLOCAL=1 UCX_TLS=tcp,self".split() if between else ()), "mpiexec.mpich", "-n", str(ranks)]
         return [*words, self.compiled(system, program)]

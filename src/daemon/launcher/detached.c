@@ -202,6 +202,7 @@ static bool log_line(void *arg, const char *line)
     struct rz_launch_message message = {.type = RZ_LAUNCH_OUTPUT,
                                         .output = {.rank = RZ_ID_NONE,
                                                    .stream = 2,
+                                                   .at = RZ_OUTPUT_ANYWHERE,
                                                    .data = (const uint8_t *)text,
                                                    .data_length = (uint32_t)n}};
     keep_message(d, &message, (uint64_t)n);

@@ -188,6 +188,24 @@ static json_t *groups(const struct rz_status_page *looked)
     return list;
 }
 
+/* ---- The newest checkpoint ---- */
+
+static json_t *checkpoint(const struct rz_status_page *looked)
+{
+    struct rz_recovery_checkpoint newest = rz_recovery_checkpoint(looked->recovery);
+    json_t *one = json_object();
+    set_field(one, "generation", json_integer((json_int_t)newest.generation));
+    if (newest.generation == 0) {
+        return one;
+    }
+    set_field(one, "bytes", json_integer((json_int_t)newest.bytes));
+    set_field(one, "safe", json_boolean(newest.safe));
+    if (newest.at > 0) {
+        set_field(one, "age_seconds", seconds(rz_clock_now() - newest.at));
+    }
+    return one;
+}
+
 /* ---- Detection, and what it costs ---- */
 
 static json_t *detection(const struct rz_status_page *looked)
@@ -224,6 +242,7 @@ char *rz_status_page_write(const struct rz_status_page *looked)
     set_field(page, "detached",
               json_string(looked->detached ? rz_detached_state(looked->detached) : "no"));
     set_field(page, "detection", detection(looked));
+    set_field(page, "checkpoint", checkpoint(looked));
     set_field(page, "nodes", nodes(looked));
     set_field(page, "ranks", ranks(looked));
     set_field(page, "processes", processes(looked));

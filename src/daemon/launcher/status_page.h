@@ -5,6 +5,7 @@
 
 #include "daemon/launcher/detached.h"
 #include "daemon/process/child.h"
+#include "daemon/recovery/recovery.h"
 #include "daemon/service/groups.h"
 #include "daemon/state/board_writer.h"
 
@@ -15,7 +16,8 @@ struct rz_status_page {
     const struct rz_board_writer *board;
     const struct rz_groups *groups;
     const struct rz_detached *detached; /* NULL: the job is not detached */
-    rz_time begun;                      /* when JOB arrived */
+    const struct rz_recovery *recovery;
+    rz_time begun; /* when JOB arrived */
 };
 
 /* The status document, freed by the caller; NULL: no memory. */

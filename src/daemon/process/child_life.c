@@ -416,6 +416,11 @@ static rz_status_t process_attach(struct rz_child *p, const struct rz_spawned *s
         rz_output_open(&p->output[0], config->outputs, p->rank, 1, spawned->output_fd);
     rz_status_t error =
         rz_output_open(&p->output[1], config->outputs, p->rank, 2, spawned->error_fd);
+    if (output == RZ_OK && error == RZ_OK && config->own->job.flags & RZ_JOB_REWIND &&
+        p->incarnation == 1) {
+        rz_output_place(p->output[0], 0);
+        rz_output_place(p->output[1], 0);
+    }
     rz_status_t link = rz_link_router_attach(config->router, p, spawned->link_fd);
     rz_status_t report = rz_loop_watch(config->own->base, &p->report, p->report_fd,
                                        EV_READ | EV_PERSIST, report_readable, p);

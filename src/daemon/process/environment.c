@@ -117,6 +117,10 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
     set_made(e, "RZ_INCARNATION=%u", incarnation);
     rz_scratch_path(scratch, job->id, job->node);
     set_made(e, "RZ_SCRATCH=%s", scratch);
+    if (job->flags & RZ_JOB_REWIND) {
+        set_made(e, "RZ_REWIND=%s",
+                 incarnation > 1 || job->checkpoints.restored.number > 0 ? "image" : "start");
+    }
 }
 
 /* Where the files are that were brought to this host. The loader looks for libraries there

@@ -22,6 +22,7 @@ struct rz_output {
     struct event *readable;
     bool left; /* its process has ended: the output frees itself at its end */
     bool held, ended;
+    uint64_t at; /* the place of the next byte, or RZ_OUTPUT_ANYWHERE */
 };
 
 struct rz_outputs {
@@ -54,9 +55,11 @@ static size_t forward(struct rz_output *output)
                                         .output = {.rank = output->rank,
                                                    .stream = output->stream,
                                                    .epoch = output->all->own->membership.epoch,
+                                                   .at = output->at,
                                                    .data = data,
                                                    .data_length = (uint32_t)got}};
     rz_report_send(&output->all->own->report, &message);
+    output->at += output->at != RZ_OUTPUT_ANYWHERE ? (uint64_t)got : 0;
     return (size_t)got;
 }
 
@@ -91,7 +94,8 @@ rz_status_t rz_output_open(struct rz_output **result, struct rz_outputs *all, ui
         close(fd);
         return RZ_ERR_NO_MEMORY;
     }
-    *output = (struct rz_output){.all = all, .rank = rank, .stream = stream, .fd = fd};
+    *output = (struct rz_output){
+        .all = all, .rank = rank, .stream = stream, .fd = fd, .at = RZ_OUTPUT_ANYWHERE};
     rz_status_t status = rz_loop_watch(all->own->base, &output->readable, fd, EV_READ | EV_PERSIST,
                                        output_readable, output);
     if (status != RZ_OK) {
@@ -105,6 +109,16 @@ rz_status_t rz_output_open(struct rz_output **result, struct rz_outputs *all, ui
     }
     *result = output;
     return RZ_OK;
+}
+
+void rz_output_place(struct rz_output *output, uint64_t at)
+{
+    output->at = at;
+}
+
+uint64_t rz_output_place_of(const struct rz_output *output)
+{
+    return output->at;
 }
 
 void rz_output_drain(struct rz_output *output)

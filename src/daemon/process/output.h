@@ -20,6 +20,14 @@ void rz_outputs_close(struct rz_outputs *outputs); /* NULL: nothing */
 rz_status_t rz_output_open(struct rz_output **output, struct rz_outputs *all, uint32_t rank,
                            uint32_t stream, int fd);
 
+/*
+ * In a job that rewinds, the place of the next byte in all that the rank writes to this stream; what
+ * comes after a restoration has a place that rzrun has shown already. Without a place
+ * (RZ_OUTPUT_ANYWHERE, as in other jobs) all is shown.
+ */
+void rz_output_place(struct rz_output *output, uint64_t at);
+uint64_t rz_output_place_of(const struct rz_output *output);
+
 /* Forwards what is in the pipe now, even if rzrun is slow (a pipe is bounded). To be called before
  * the end of the process is reported. */
 void rz_output_drain(struct rz_output *output);

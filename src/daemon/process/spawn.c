@@ -100,6 +100,9 @@ _Noreturn static void child_run(const struct rz_spawn_config *config, const stru
         child_report(report, STEP_PARENT);
     }
     give_inherited(config);
+    if (config->job->flags & RZ_JOB_REWIND) {
+        rz_process_fix_addresses();
+    }
     rz_binding_apply(config->binding);
     if (!child_descriptors(ends, config->stdin_fd)) {
         child_report(report, STEP_DESCRIPTORS);

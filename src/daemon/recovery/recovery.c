@@ -12,6 +12,7 @@
 #include "port/clock.h"
 #include "proto/spread/spread.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -437,6 +438,22 @@ static void post_committed(struct rz_recovery *recovery)
                                      recovery->posted_committed);
 }
 
+static void record_committed(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
+{
+    char bytes[32];
+    snprintf(bytes, sizeof(bytes), "%" PRIu64 " bytes",
+             rz_store_bytes(recovery->store, generation));
+    recovery->committed = generation;
+    recovery->committed_at = rz_clock_now();
+    rz_recovery_record(
+        recovery, (struct rz_launch_event){.kind = RZ_EVENT_RECORD_COMMITTED,
+                                           .epoch = epoch,
+                                           .rank = RZ_ID_NONE,
+                                           .node = recovery->own->job.node,
+                                           .value = rz_store_number(recovery->store, generation),
+                                           .note = bytes});
+}
+
 static void on_commit(struct rz_recovery *recovery, const struct rz_core_notice *notice)
 {
     uint32_t epoch = (uint32_t)notice->arg[0];
@@ -445,13 +462,7 @@ static void on_commit(struct rz_recovery *recovery, const struct rz_core_notice 
     }
     switch ((enum rz_commit_notice)notice->what) {
     case RZ_COMMIT_COMMITTED:
-        rz_recovery_record(
-            recovery,
-            (struct rz_launch_event){.kind = RZ_EVENT_RECORD_COMMITTED,
-                                     .epoch = epoch,
-                                     .rank = RZ_ID_NONE,
-                                     .node = recovery->own->job.node,
-                                     .value = rz_store_number(recovery->store, notice->arg[1])});
+        record_committed(recovery, epoch, notice->arg[1]);
         rz_store_committed(recovery->store, notice->arg[1]);
         rz_core_call(&recovery->recover, RZ_RECOVER_COMMITTED, notice->arg[1], epoch, 0);
         break;
@@ -573,6 +584,7 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
                                               .slots = job->slots,
                                               .slots_limit = job->flags & RZ_JOB_SLOTS_LIMIT,
                                               .lost_together = job->flags & RZ_JOB_LOST_TOGETHER,
+                                              .all_begin = job->flags & RZ_JOB_REWIND,
                                               .restarts_max = job->restarts_max};
     static const enum rz_commit_scheme schemes[RZ_SCHEME_COUNT] = {
         [RZ_SCHEME_MEMORY] = RZ_COMMIT_MEMORY,
@@ -736,6 +748,19 @@ static void log_refusals(const struct rz_recovery *recovery)
             "%llu connections were refused: they did not prove that they belong to the job",
             (unsigned long long)strangers);
     }
+}
+
+struct rz_recovery_checkpoint rz_recovery_checkpoint(const struct rz_recovery *recovery)
+{
+    uint64_t generation = rz_commit_generation(recovery->commit.embedded.state);
+    if (generation == 0) {
+        return (struct rz_recovery_checkpoint){.generation = 0};
+    }
+    return (struct rz_recovery_checkpoint){
+        .generation = rz_store_number(recovery->store, generation),
+        .bytes = rz_store_bytes(recovery->store, generation),
+        .at = recovery->committed == generation ? recovery->committed_at : 0,
+        .safe = recovery->restored_epoch == recovery->epoch};
 }
 
 uint64_t rz_recovery_strangers(const struct rz_recovery *recovery)

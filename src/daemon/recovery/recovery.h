@@ -96,6 +96,15 @@ void rz_recovery_repairing(struct rz_recovery *recovery);
  * it ends, because other daemons may not know yet that the job is over. */
 void rz_recovery_ending(struct rz_recovery *recovery);
 
+/* The newest committed checkpoint, for the status document. */
+struct rz_recovery_checkpoint {
+    uint64_t generation; /* its number for users; 0: there is none */
+    uint64_t bytes;      /* of the pieces of this node's ranks */
+    rz_time at;          /* when this daemon learnt that it is committed; 0: not known */
+    bool safe; /* here each piece is where its rank runs, and protected as the scheme requires */
+};
+struct rz_recovery_checkpoint rz_recovery_checkpoint(const struct rz_recovery *recovery);
+
 /* The number of connections between daemons that were refused for lack of proof. */
 uint64_t rz_recovery_strangers(const struct rz_recovery *recovery);
 

@@ -28,6 +28,8 @@ struct rz_recovery {
     uint32_t round;                 /* the newest round of spawns told to hooks.spawns */
     uint32_t entered_epoch;         /* the last one whose ENTER our processes have reached */
     uint64_t posted_committed;      /* the generation last given to hooks.committed in this epoch */
+    uint64_t committed;             /* the newest generation that was committed; 0: none yet */
+    rz_time committed_at;           /* when this daemon learnt of it */
     struct rz_roll_call *roll_call; /* silence.c; NULL: no node was silent yet */
 };
 

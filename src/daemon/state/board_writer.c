@@ -85,6 +85,7 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     board->flags = (rz_job_single_host(job) || one_machine ? RZ_BOARD_ONE_HOST : 0) |
                    (one_machine ? RZ_BOARD_OWN_NAMES : 0) |
                    (job->flags & RZ_JOB_CROWD ? RZ_BOARD_CROWD : 0) |
+                   (job->flags & RZ_JOB_REWIND ? RZ_BOARD_REWIND : 0) |
                    (job->flags & RZ_JOB_REPAIR_NEVER ? RZ_BOARD_NO_REPAIR : 0);
     board->processors = writer->config.processors;
     if (board->processors > 0) {
@@ -192,6 +193,12 @@ void rz_board_writer_ring(struct rz_board_writer *writer, uint32_t rank, uint64_
     if (rz_board_ring_incarnation(before) <= rz_board_ring_incarnation(word)) {
         atomic_store_explicit(at, word, memory_order_release);
     }
+}
+
+void rz_board_writer_snapshot(struct rz_board_writer *writer, uint32_t epoch, uint32_t number)
+{
+    atomic_store_explicit(&writer->board->snapshot, (uint64_t)epoch << 32 | number,
+                          memory_order_release);
 }
 
 void rz_board_writer_revoked(struct rz_board_writer *writer, uint64_t revocation)

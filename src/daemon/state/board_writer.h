@@ -40,6 +40,9 @@ void rz_board_writer_committed(struct rz_board_writer *writer, uint64_t generati
  * one is known; only with --detector flat. */
 void rz_board_writer_ring(struct rz_board_writer *writer, uint32_t rank, uint64_t word);
 
+/* The snapshot of that number is wanted in this epoch (mpi/rewind). */
+void rz_board_writer_snapshot(struct rz_board_writer *writer, uint32_t epoch, uint32_t number);
+
 /* Adds a revocation to the log. */
 void rz_board_writer_revoked(struct rz_board_writer *writer, uint64_t revocation);
 

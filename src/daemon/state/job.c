@@ -286,6 +286,7 @@ rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *m
                                   .hang_timeout_ns = m->hang_timeout_ns,
                                   .hang_report_ns = m->hang_report_ns,
                                   .restarts_max = m->restarts_max,
+                                  .rewind_ns = m->rewind_ns,
                                   .scheme = {.kind = (enum rz_scheme_kind)m->scheme,
                                              .data = m->scheme_data,
                                              .parity = m->scheme_parity},

@@ -39,6 +39,7 @@ struct rz_daemon_job {
     rz_time hang_timeout_ns; /* 0: processes are never considered hung */
     rz_time hang_report_ns;  /* 0: long waits are not reported */
     uint32_t restarts_max;
+    rz_time rewind_ns;       /* with RZ_JOB_REWIND: from one snapshot to the next; 0: none by time */
     struct rz_scheme scheme; /* how checkpoints are protected */
     struct {
         char *folder; /* of the job's checkpoint files; "": there are none */

@@ -775,6 +775,16 @@ uint64_t rz_store_bound(const struct rz_store *store, uint64_t upto)
     return rz_store_files_bound(store->files, upto);
 }
 
+uint64_t rz_store_bytes(const struct rz_store *store, uint64_t generation)
+{
+    uint64_t bytes = 0;
+    for (const struct piece *piece = store->pieces; piece; piece = piece->next) {
+        bool counts = piece->generation == generation && store_is_own(store, piece->rank);
+        bytes += counts ? piece->bytes : 0;
+    }
+    return bytes;
+}
+
 uint64_t rz_store_number(const struct rz_store *store, uint64_t generation)
 {
     return rz_store_files_number(store->files, generation);

@@ -38,6 +38,9 @@ void rz_store_save(struct rz_store *store);
  * committed. */
 uint64_t rz_store_bound(const struct rz_store *store, uint64_t upto);
 
+/* Bytes of the pieces of this node's ranks, of that generation. */
+uint64_t rz_store_bytes(const struct rz_store *store, uint64_t generation);
+
 /* The number of a generation for users, processes and files. */
 uint64_t rz_store_number(const struct rz_store *store, uint64_t generation);
 

@@ -164,7 +164,7 @@ static struct rz_protocol_message *
 protocol_message_of(const struct rz_agreement_context *agreement_context,
                     const struct rz_link_decision *decision)
 {
-    uint32_t process = rz_process(decision->rank, decision->incarnation);
+    uint32_t process = rz_engine_number(decision->rank, decision->incarnation);
     uint32_t n_items = decision->value_length / WORD_BYTES - 1;
     rz_id from = rz_agreement_context_find_member(agreement_context, process);
     struct rz_message message;

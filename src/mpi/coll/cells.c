@@ -98,7 +98,7 @@ unsigned rz_cells_trait(struct rz_schedule *schedule, MPI_Count bytes)
 {
     struct rz_comm *comm = rz_schedule_comm(schedule);
     int size = comm->remote->size;
-    if (bytes > RZ_NET_CELL_BYTES || size > RZ_CELLS_RANKS_MAX || size < 2 ||
+    if (rz_engine.rewinds || bytes > RZ_NET_CELL_BYTES || size > RZ_CELLS_RANKS_MAX || size < 2 ||
         comm->cells.state == CELLS_NONE || !rz_schedule_is_blocking(schedule)) {
         return 0;
     }

@@ -317,7 +317,7 @@ static struct rz_group *world_group(uint64_t *what)
         all[i] = rz_liveness.members[i].process;
         if (cohort->processes) {
             const struct rz_link_process *process = &cohort->processes[i];
-            all[i] = rz_process(process->slot, process->incarnation);
+            all[i] = rz_engine_number(process->slot, process->incarnation);
             *what = rz_mix(*what, (uint64_t)process->slot << 32 | process->incarnation);
         }
     }

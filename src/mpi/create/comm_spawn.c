@@ -348,7 +348,7 @@ static int beget(struct spawning *spawning)
     }
     for (uint32_t i = 0; i < n && error == MPI_SUCCESS; i++) {
         const struct rz_link_process *process = &spawning->spawn.processes[i];
-        spawning->news->item[i].process = rz_process(process->slot, process->incarnation);
+        spawning->news->item[i].process = rz_engine_number(process->slot, process->incarnation);
         spawning->news->item[i].code = MPI_ERR_SPAWN; /* until it is ready */
     }
     return error != MPI_SUCCESS

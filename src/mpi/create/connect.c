@@ -288,7 +288,7 @@ static int read_port(const char *name, uint32_t *process, uint64_t *port)
         slot >= rz_engine.info->n_slots) {
         return rzm_error(MPI_ERR_PORT, "port_name \"%s\" is no port of this job", name);
     }
-    *process = rz_process(slot, incarnation);
+    *process = rz_engine_number(slot, incarnation);
     return *process != rz_engine.self
                ? MPI_SUCCESS
                : rzm_error(MPI_ERR_PORT, "port_name is of the connecting process itself");

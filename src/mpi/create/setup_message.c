@@ -77,7 +77,7 @@ int rz_setup_message_send(uint32_t process, enum rz_setup_kind kind, uint64_t ab
     note->envelope.slot = rz_engine.info->self.rank;
     note->envelope.incarnation = rz_engine.info->self.incarnation;
     put_down(&note->envelope, note->bytes, bytes);
-    free(note);
+    rz_control_message_free(note);
     return MPI_SUCCESS;
 }
 

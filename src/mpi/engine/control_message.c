@@ -21,16 +21,36 @@ static uint32_t on_their_way;
 
 static void sent(struct rz_net_op *op, rz_status_t status);
 
+/* Long messages, which the parts of one-sided operations are, have memory of one size, which is
+ * kept: otherwise malloc would give it back to the system, and each message would fault its pages
+ * in. */
+enum { LONG_MIN = 16 * 1024, LONG_MAX = 132 * 1024, KEPT_MAX = 32 };
+static struct rz_control_message *kept[KEPT_MAX];
+static unsigned n_kept;
+
 struct rz_control_message *rz_control_message_new(size_t bytes)
 {
-    struct rz_control_message *note = malloc(sizeof(*note) + bytes);
+    bool is_long = bytes > LONG_MIN && bytes <= LONG_MAX;
+    struct rz_control_message *note = is_long && n_kept > 0
+                                          ? kept[--n_kept]
+                                          : malloc(sizeof(*note) + (is_long ? LONG_MAX : bytes));
     if (note) {
         rz_send_desc_init(&note->send_desc, sent);
         note->send_desc.data = note->bytes;
         note->send_desc.bytes = bytes;
         note->envelope = (struct rz_envelope){.zero = 0};
+        note->is_long = is_long;
     }
     return note;
+}
+
+void rz_control_message_free(struct rz_control_message *note)
+{
+    if (note->is_long && n_kept < KEPT_MAX) {
+        kept[n_kept++] = note;
+    } else {
+        free(note);
+    }
 }
 
 /*
@@ -76,7 +96,7 @@ static void sent(struct rz_net_op *op, rz_status_t status)
     }
     on_their_way--;
     look_at_loss(note->process, status);
-    free(note);
+    rz_control_message_free(note);
 }
 
 void rz_control_message_send(uint32_t process, struct rz_control_message *note)
@@ -111,7 +131,7 @@ static void fetched(struct rz_net_op *op, rz_status_t status)
     if (status == RZ_OK && !rz_engine.rollback) {
         note->reader(&note->envelope, note->bytes, note->send_desc.bytes);
     }
-    free(note);
+    rz_control_message_free(note);
 }
 
 static void fetch(struct rz_path *path, const struct rz_envelope *envelope, size_t bytes,

@@ -23,12 +23,16 @@ struct rz_control_message {
     struct rz_envelope envelope;
     uint32_t process;                   /* the receiver, or the sender of one that is fetched */
     rz_control_message_reader_t reader; /* of a message that is fetched */
+    bool is_long;                       /* its memory is kept for the next one */
     unsigned char bytes[];
 };
 
 /* Allocates a control message with space for so many bytes, to be filled and sent; NULL: no
  * memory. */
 struct rz_control_message *rz_control_message_new(size_t bytes);
+
+/* Frees one that was not sent. */
+void rz_control_message_free(struct rz_control_message *note);
 
 /* Sends a control message: kind, context, tag and serial of its envelope are set. The callee owns
  * it from here on. Nothing is sent to a process that has failed. */

@@ -4,6 +4,7 @@
  * link to the daemon is broken.
  */
 #include "mpi/engine/engine.h"
+#include "port/signals.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,15 @@ _Noreturn void rz_engine_exit(rz_status_t why)
         usleep(LAST_WORD_US);
     }
     _exit(EXIT_FAILURE);
+}
+
+/* The daemon has sent the signal before it showed the epoch; if the daemon has ended, the process
+ * ends with it. */
+_Noreturn void rz_engine_await_end(void)
+{
+    for (;;) {
+        rz_signals_await();
+    }
 }
 
 void rz_engine_tell_daemon(const struct rz_link_message *message)

@@ -42,6 +42,9 @@ struct rz_engine {
     uint32_t self;      /* the number of this process */
     uint32_t epoch;     /* messages of other epochs are dropped (epoch_check.h) */
     uint64_t news_seen; /* the value of the board's news counter at the last look */
+    bool rewinds;    /* the ranks of the job are restored from images of their memory, all at once
+                        (mpi/rewind) */
+    bool stops;      /* a safe point of a call is wanted (rz_hooks.safe_point) */
     bool rollback;   /* the job has moved on: every call returns RZM_ROLLBACK until the next epoch
                         begins (epoch.h) */
     bool going_back; /* a roll-back inside MPIX_Reinit is under way: other threads are refused */
@@ -64,6 +67,8 @@ struct rz_engine {
             old_incarnation; /* messages dropped by the epoch check, by reason */
         uint64_t sends, receives, unexpected, bytes_sent, bytes_received;
         uint64_t protocol_messages; /* sent: messages of the protocol cores inside the library */
+        uint64_t handed, taken; /* messages handed to transports for other processes of this epoch;
+                                   messages of it that have arrived */
     } counters;
 };
 
@@ -76,9 +81,22 @@ static inline bool rz_engine_fault_tolerant(void)
     return !rz_engine.board || rz_board_fault_tolerant(rz_engine.board);
 }
 
+/*
+ * The number of a process. In a job that rewinds an epoch begins all processes anew, and their
+ * memory holds the numbers that they had in another epoch: the incarnation is left out, and
+ * messages of other epochs are kept out by the epoch alone.
+ */
+static inline uint32_t rz_engine_number(uint32_t slot, uint32_t incarnation)
+{
+    return rz_process(slot, __builtin_expect(rz_engine.rewinds, 0) ? incarnation > 0 : incarnation);
+}
+
 /* Ends the process at once: the daemon is gone, the lease has expired, or the stop word is set.
  * Prints the cause if the user can act on it. */
 _Noreturn void rz_engine_exit(rz_status_t why);
+
+/* The job goes on in a new epoch with other processes, and the daemon ends this one. */
+_Noreturn void rz_engine_await_end(void);
 
 /* Sends a message to the daemon of this node. Does not return when the daemon is gone: the process
  * ends then. */

@@ -53,6 +53,7 @@ void rz_epoch_check_passed(struct rz_path *path, const struct rz_envelope *envel
          * may have come in an earlier epoch. */
         rz_peer_meet(rz_message_from(envelope));
     }
+    rz_engine.counters.taken++;
     rz_hooks_arrived[envelope->kind](path, envelope, data, bytes, token);
 }
 

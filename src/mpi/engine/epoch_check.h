@@ -14,7 +14,7 @@
 /* The number of the process that sent the message. */
 static inline uint32_t rz_message_from(const struct rz_envelope *envelope)
 {
-    return rz_process(envelope->slot, envelope->incarnation);
+    return rz_engine_number(envelope->slot, envelope->incarnation);
 }
 
 /* A message has arrived (rz_net_host.arrived; path: that of the transport). */

@@ -112,6 +112,11 @@ void rz_hooks_board_changed(void)
     TELL(board_changed)
 }
 
+void rz_hooks_safe_point(void)
+{
+    TELL(safe_point)
+}
+
 bool rz_hooks_answers(const struct rz_setup_message *message)
 {
     ASK(answers, (bool)false, message);

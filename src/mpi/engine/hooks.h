@@ -35,6 +35,7 @@ enum rz_work {
     RZ_WORK_SETUP_MESSAGES,    /* unread messages outside of communicators */
     RZ_WORK_WINDOWS,           /* messages about windows that are to be sent or served */
     RZ_WORK_INQUIRIES,         /* unread inquiries about collective operations */
+    RZ_WORK_SNAPSHOT,          /* unread messages about a snapshot */
     RZ_WORK_DEADLINE,          /* agreements have a deadline (rz_engine.wake_at) */
     RZ_WORK_MONITORS,          /* group monitors: after the daemon's messages */
     RZ_WORK_LANES,             /* lanes of failed processes that are to be closed */
@@ -81,6 +82,10 @@ struct rz_hooks {
     void (*check)(rz_time now);
     /* The board has changed; the states of processes on it have not been read yet. */
     void (*board_changed)(void);
+
+    /* A call is at a point where the process can stop, since rz_engine.stops. It stops here, and
+     * continues later, perhaps in another process that has its memory (mpi/rewind). */
+    void (*safe_point)(void);
 
     /* ---- Messages ---- */
 
@@ -143,6 +148,7 @@ int rz_hooks_part(void);
 void rz_hooks_close(void);
 void rz_hooks_check(rz_time now);
 void rz_hooks_board_changed(void);
+void rz_hooks_safe_point(void);
 bool rz_hooks_answers(const struct rz_setup_message *message);
 void rz_hooks_leaving(uint32_t process);
 void rz_hooks_gone(uint32_t process, bool failed);

@@ -132,7 +132,7 @@ static void adopt(uint32_t slot, uint64_t word)
     struct rz_member *member = &rz_liveness.members[slot];
     rz_assert(member->failed && !member->peer);
     member->word = rz_board_rank_word(incarnation, rz_board_node(word), RZ_PROCESS_ALIVE);
-    member->process = rz_process(slot, incarnation);
+    member->process = rz_engine_number(slot, incarnation);
     member->failed = false;
     RZ_TRACE(SPAWN_LEARNT, slot, incarnation, rz_board_node(word));
     rz_engine.completions++; /* all waiting calls must look again */
@@ -154,6 +154,9 @@ static void member_news(uint32_t slot, uint64_t word, bool ours)
     bool gone = other || state != RZ_PROCESS_ALIVE;
     bool ended = !other && state == RZ_PROCESS_ENDED;
     if (gone && !ended && slot == rz_engine.info->self.rank) {
+        if (rz_engine.rewinds && other) {
+            rz_engine_await_end();
+        }
         rz_engine_exit(RZ_ERR_FENCED);
     }
     if (!gone || rz_engine.reinit_open) {
@@ -227,9 +230,9 @@ void rz_liveness_refresh(uint32_t slot)
     uint32_t incarnation = rz_board_incarnation(word), node = rz_board_node(word);
     struct rz_member *member = &rz_liveness.members[slot];
     member->word = rz_board_rank_word(incarnation, node, RZ_PROCESS_ALIVE);
-    member->process = rz_process(slot, incarnation);
+    member->process = rz_engine_number(slot, incarnation);
     member->failed = incarnation == 0;
-    member->first = rz_engine.late ? rz_process(slot, 0) : member->process;
+    member->first = rz_engine.late ? rz_engine_number(slot, 0) : member->process;
     member->home = node;
     rz_liveness.failures = rz_liveness.failures || incarnation > 1;
 }

@@ -11,6 +11,7 @@
 #include "net/tcp/tcp.h"
 #include "net/ucx/ucx.h"
 #include "port/clock.h"
+#include "port/descriptor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -276,6 +277,30 @@ void rz_paths_quiet(void)
         }
         path->spoilt = false;
     }
+}
+
+rz_status_t rz_paths_descriptors(void (*visit)(void *arg, int fd), void *arg)
+{
+    const struct rz_path *shm = &rz_engine.paths[RZ_PATH_SHM], *net = &rz_engine.paths[RZ_PATH_NET];
+    if (shm->net) {
+        rz_shm_descriptors(shm->net, visit, arg);
+    }
+    if (!net->net) {
+        return RZ_OK;
+    }
+    int epoll = net->ops->fd(net->net);
+    visit(arg, epoll);
+    return rz_descriptor_watched(epoll, visit, arg);
+}
+
+void rz_paths_abandon(void)
+{
+    for (int i = 0; i < RZ_PATH_COUNT; i++) {
+        rz_engine.paths[i].net = NULL;
+        rz_engine.paths[i].spoilt = false;
+    }
+    net_wanted = ep_address_epoch = 0;
+    cut_off = (struct rz_cut_off){.waits = false};
 }
 
 void rz_paths_close(void)

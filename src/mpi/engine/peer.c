@@ -277,7 +277,9 @@ rz_status_t rz_peer_send(uint32_t process, struct rz_send_desc *send_desc)
     if (rz_process_failed(process)) {
         return RZ_ERR_PROC_FAILED;
     }
-    return peer_submit(process, send_desc);
+    rz_status_t status = peer_submit(process, send_desc);
+    rz_engine.counters.handed += status == RZ_OK || status == RZ_IN_PROGRESS;
+    return status;
 }
 
 bool rz_peer_inject(uint32_t process, const void *header, const void *data, size_t bytes)
@@ -288,8 +290,10 @@ bool rz_peer_inject(uint32_t process, const void *header, const void *data, size
         return false;
     }
     rz_kill_here(RZ_KILL_SEND);
-    return path->ops->inject(path->net, peer->number, header, RZ_ENVELOPE_BYTES, data, bytes) ==
-           RZ_OK;
+    bool sent =
+        path->ops->inject(path->net, peer->number, header, RZ_ENVELOPE_BYTES, data, bytes) == RZ_OK;
+    rz_engine.counters.handed += sent;
+    return sent;
 }
 
 rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_send_desc *send_desc)
@@ -461,6 +465,16 @@ void rz_peers_forget(void)
     free(by_number);
     by_number = NULL;
     n_numbers = numbers_max = n_broken = 0;
+}
+
+void rz_peers_end_broken(void)
+{
+    for (uint32_t slot = 0; n_broken > 0 && slot < rz_engine.info->n_slots; slot++) {
+        const struct rz_peer *peer = rz_liveness.members[slot].peer;
+        if (peer && peer->state == RZ_PEER_BROKEN) {
+            rz_peer_close(slot, true, RZ_ERR_CANCELLED);
+        }
+    }
 }
 
 void rz_peers_overdue(rz_time now)

@@ -93,6 +93,10 @@ void rz_peers_meet_again(void);
 /* The transports are closed: frees what is known of all peers. */
 void rz_peers_forget(void);
 
+/* Ends all connections that broke although the peer is not known to have failed: it has ended in
+ * order. Not called from inside a callback of a transport. */
+void rz_peers_end_broken(void);
+
 /* Ends with RZ_ERR_TIMEOUT, an error of the network, the connections that broke long ago although
  * the peer is not known to have failed. */
 void rz_peers_overdue(rz_time now);

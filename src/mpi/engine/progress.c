@@ -9,6 +9,7 @@
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/hooks.h"
 #include "mpi/engine/paths.h"
+#include "mpi/engine/waiting.h"
 #include "port/clock.h"
 #include "proto/recover/recover.h"
 
@@ -32,6 +33,9 @@ void rz_engine_look_again(void)
     uint64_t phase = epoch & 0xFF;
     epoch >>= 8;
     if (rz_engine.reinit_open && epoch > rz_engine.epoch) {
+        if (rz_engine.rewinds) {
+            rz_engine_await_end();
+        }
         rz_epoch_give_up();
         return;
     }
@@ -41,6 +45,14 @@ void rz_engine_look_again(void)
     if (ours && phase >= RZ_PHASE_LEFT && rz_engine.info->self.rank >= rz_engine.info->n_ranks) {
         rz_liveness_ranks_left();
     }
+}
+
+int rz_engine_pause(void)
+{
+    if (rz_engine.stops && !rz_engine.rollback && !rz_engine_runs_user()) {
+        rz_hooks_safe_point();
+    }
+    return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
 }
 
 static void read_link(void)

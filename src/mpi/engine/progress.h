@@ -30,6 +30,10 @@ static inline void rz_engine_look(void)
     }
 }
 
+/* A safe point of a call, where it was found that the call must stop or end: lets the layer that
+ * wants it stop the process here. As rz_engine_begin. */
+int rz_engine_pause(void);
+
 /*
  * Called at the start of every chapter function that communicates; one load in the common case.
  * MPI_SUCCESS, or RZM_ROLLBACK when the job rolls back to its restart point (all pending operations
@@ -43,7 +47,8 @@ static inline int rz_engine_begin(void)
             rz_waits_alive(rz_engine.info->waits);
         }
     }
-    return __builtin_expect(rz_engine.rollback, 0) ? RZM_ROLLBACK : MPI_SUCCESS;
+    return __builtin_expect(rz_engine.rollback | rz_engine.stops, 0) ? rz_engine_pause()
+                                                                     : MPI_SUCCESS;
 }
 
 #endif

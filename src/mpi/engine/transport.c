@@ -22,7 +22,7 @@ static void stranger(void *arg, struct rz_identity identity)
     }
     uint32_t present = rz_board_incarnation(rz_liveness.members[identity.rank].word);
     if (identity.incarnation == present) {
-        rz_peer_meet(rz_process(identity.rank, identity.incarnation));
+        rz_peer_meet(rz_engine_number(identity.rank, identity.incarnation));
     } else if (identity.incarnation > present) {
         rz_unstarted_met(identity);
     }

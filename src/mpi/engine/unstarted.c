@@ -70,7 +70,7 @@ static void drop(const struct waiting *waiting)
 static void arrive(const struct waiting *waiting, rz_arrived_t arrived)
 {
     if (waiting->met) {
-        rz_peer_meet(rz_process(waiting->slot, waiting->incarnation));
+        rz_peer_meet(rz_engine_number(waiting->slot, waiting->incarnation));
     } else {
         arrived(waiting->path, &waiting->envelope, waiting->data, waiting->bytes, waiting->token);
     }

@@ -41,6 +41,7 @@ static unsigned beside;         /* threads that sleep on the condition, not on t
 static uint64_t completions_at_sleep_beside;
 
 static unsigned callers;   /* calls that are inside, if threads share the engine */
+static uint64_t entries;   /* calls that have come in */
 static uint32_t came_back; /* how often this process has rolled back */
 static _Thread_local uint32_t
     known_back; /* came_back + 1 as this thread knows it; 0: it has not called yet */
@@ -98,6 +99,7 @@ void rz_engine_enter(void)
 {
     lock_take();
     callers++;
+    entries++;
 }
 
 void rz_engine_leave(void)
@@ -112,6 +114,11 @@ void rz_engine_leave(void)
 unsigned rz_engine_callers(void)
 {
     return callers;
+}
+
+uint64_t rz_engine_entries(void)
+{
+    return entries;
 }
 
 void rz_engine_unlock_for_user(void)
@@ -378,6 +385,9 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
         if (rz_engine_progress() > 0) {
             wait_anew(&course);
             continue;
+        }
+        if (__builtin_expect(rz_engine.stops, 0)) {
+            rz_engine_pause();
         }
         enum rz_wait_step step = next_step(&course);
         if (step == RZ_WAIT_SLEEP) {

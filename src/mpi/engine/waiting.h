@@ -22,6 +22,9 @@ void rz_engine_leave(void);
 /* How many calls are inside the engine, with this one. The lock is held. */
 unsigned rz_engine_callers(void);
 
+/* How many calls have entered the engine so far. The lock is held. */
+uint64_t rz_engine_entries(void);
+
 /* Around a function of the user (attribute callbacks), which may call MPI. */
 void rz_engine_unlock_for_user(void);
 void rz_engine_lock_after_user(void);

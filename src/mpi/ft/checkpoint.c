@@ -15,6 +15,7 @@
 #include "mpi/engine/waiting.h"
 #include "mpi/ft/checkpoint_slot.h"
 #include "mpi/ft/checkpoint_stream.h"
+#include "mpi/ft/checkpoint_window.h"
 #include "port/kill_point.h"
 #include "port/memory.h"
 
@@ -41,15 +42,28 @@ static struct {
     bool looked_at;
 } state = {.piece_fd = -1};
 
-/* Whether checkpoints are not stored at all: the calls do the same without a daemon. */
+/* Whether checkpoints are not stored at all: the calls do the same without a daemon. In a job that
+ * rewinds the image of a process has its place. */
 static bool for_nothing(void)
 {
-    return rz_engine.info->alone || !rz_engine_fault_tolerant();
+    return rz_engine.info->alone || !rz_engine_fault_tolerant() || rz_engine.rewinds;
 }
 
+static void window_ended(int id)
+{
+    state.memory[id] = (struct rz_region){0};
+}
+
+/* Windows end with a roll-back, also those of before MPIX_Reinit. */
 void rz_checkpoints_enter_reinit(void)
 {
+    rz_ckpt_windows_look(window_ended);
     memcpy(state.before, state.memory, sizeof(state.before));
+    for (int id = 0; id < RZ_CHECKPOINT_REGIONS_MAX; id++) {
+        if (rz_ckpt_window_is(id)) {
+            state.before[id] = (struct rz_region){0};
+        }
+    }
     rz_streams_enter_reinit();
 }
 
@@ -62,9 +76,11 @@ static void notice_epoch(void)
 {
     if (state.round != 0 && state.round != rz_engine.epoch) {
         rz_streams_forget();
+        rz_ckpt_windows_forget();
         memcpy(state.memory, state.before, sizeof(state.memory));
     }
     state.round = rz_engine.epoch;
+    rz_ckpt_windows_look(window_ended);
 }
 
 static int check_id(int id)
@@ -82,24 +98,54 @@ static bool is_possible(const void *memory, size_t bytes)
            (uintptr_t)memory <= UINTPTR_MAX - bytes;
 }
 
-int rzm_checkpoint_protect(int id, void *memory, size_t bytes)
+static int set_region(int id, void *memory, size_t bytes)
 {
-    int error = check_id(id);
-    if (error != MPI_SUCCESS) {
-        return error;
-    }
     if (!memory && bytes > 0) {
         return rzm_error(MPI_ERR_ARG, "the memory to protect is NULL");
     }
     if (!is_possible(memory, bytes)) {
         return rzm_error(MPI_ERR_ARG, "%zu bytes are more than memory can have", bytes);
     }
-    notice_epoch();
     if (!rz_stream_take_out(id)) {
         return rzm_error(MPI_ERR_ARG, "region %d is being written: close its stream first", id);
     }
     state.memory[id] = (struct rz_region){.memory = memory, .bytes = bytes};
     return MPI_SUCCESS;
+}
+
+int rzm_checkpoint_protect(int id, void *memory, size_t bytes)
+{
+    int error = check_id(id);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    notice_epoch();
+    error = set_region(id, memory, bytes);
+    if (error == MPI_SUCCESS) {
+        rz_ckpt_window_set(id, NULL);
+    }
+    return error;
+}
+
+int rzm_checkpoint_protect_win(int id, struct rz_win *win)
+{
+    int error = check_id(id);
+    if (error == MPI_SUCCESS && win->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+        error = rzm_error(MPI_ERR_RMA_FLAVOR, "a dynamic window has no memory of its own");
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    notice_epoch();
+    int other = rz_ckpt_window_id(win);
+    if (other >= 0 && other != id) {
+        return rzm_error(MPI_ERR_ARG, "the window is region %d already", other);
+    }
+    error = set_region(id, win->base, (size_t)win->size);
+    if (error == MPI_SUCCESS) {
+        rz_ckpt_window_set(id, win);
+    }
+    return error;
 }
 
 /* ---- where the checkpoints of this epoch are ---- */
@@ -200,6 +246,7 @@ static int begin_alone(const char *call)
 int rzm_checkpoint_stream_open(int id, const char *mode, FILE **stream)
 {
     int error = check_id(id);
+    rz_ckpt_windows_look(window_ended);
     if (error == MPI_SUCCESS && state.memory[id].bytes > 0) {
         return rzm_error(MPI_ERR_ARG, "region %d is protected memory: take it out first", id);
     }
@@ -294,6 +341,9 @@ static int take_one(uint64_t *generation)
     uint32_t back;
     int error = rz_streams_settled();
     if (error == MPI_SUCCESS) {
+        error = rz_ckpt_windows_stop(wait.call);
+    }
+    if (error == MPI_SUCCESS) {
         error = rz_engine_wait(&wait, previous_settled, NULL);
     }
     if (error == MPI_SUCCESS && !is_committed()) {
@@ -312,7 +362,15 @@ static int take_one(uint64_t *generation)
     if (error == MPI_SUCCESS && generation) {
         *generation = slot->generation;
     }
-    return error;
+    return error == MPI_SUCCESS ? rz_ckpt_windows_go(wait.call) : error;
+}
+
+/* Where checkpoints are discarded. */
+static int take_none(void)
+{
+    int error = rz_streams_settled();
+    error = error != MPI_SUCCESS ? error : rz_ckpt_windows_stop("RZ_Checkpoint");
+    return error != MPI_SUCCESS ? error : rz_ckpt_windows_go("RZ_Checkpoint");
 }
 
 int rzm_checkpoint(uint64_t *generation)
@@ -321,7 +379,7 @@ int rzm_checkpoint(uint64_t *generation)
         *generation = 0;
     }
     if (for_nothing()) {
-        return rz_streams_settled();
+        return take_none();
     }
     int error = begin_alone("RZ_Checkpoint");
     if (error != MPI_SUCCESS) {
@@ -462,15 +520,18 @@ static int restore_it(uint64_t *generation)
 
 int rzm_restore(uint64_t *generation)
 {
+    int error;
     *generation = 0;
     if (for_nothing()) {
-        return rz_streams_settled();
+        error = rz_streams_settled();
+        return error != MPI_SUCCESS ? error : rz_ckpt_windows_go("RZ_Restore");
     }
-    int error = begin_alone("RZ_Restore");
+    error = begin_alone("RZ_Restore");
     if (error != MPI_SUCCESS) {
         return error;
     }
     error = restore_it(generation);
+    error = error != MPI_SUCCESS ? error : rz_ckpt_windows_go("RZ_Restore");
     state.busy = false;
     return error;
 }

@@ -10,7 +10,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct rz_win;
+
 int rzm_checkpoint_protect(int id, void *memory, size_t bytes);
+int rzm_checkpoint_protect_win(int id, struct rz_win *win);
 int rzm_checkpoint_region_bytes(int id, size_t *bytes);
 int rzm_checkpoint_stream_open(int id, const char *mode, FILE **stream);
 int rzm_checkpoint(uint64_t *generation);

@@ -17,10 +17,14 @@
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/epoch_barrier.h"
 #include "mpi/engine/hooks.h"
+#include "mpi/engine/peer.h"
 #include "mpi/engine/transport.h"
 #include "mpi/engine/waiting.h"
+#include "mpi/ft/restart.h"
 #include "mpi/init/layers.h"
 #include "mpi/init/streams.h"
+#include "mpi/rewind/rewind_restore.h"
+#include "mpi/rewind/rewind_snapshot.h"
 #include "mpi/type/attribute.h"
 #include "port/kill_point.h"
 #include "proto/recover/recover.h"
@@ -79,12 +83,13 @@ static int engine_open(void)
     rz_layers_register();
     rz_engine.wake_at = RZ_TIME_NEVER;
     rz_info_keep_maxprocs();
-    rz_status_t status = rz_link_open(&rz_engine.link);
+    rz_status_t status = rz_restore_open_link(&rz_engine.link);
     if (status != RZ_OK) {
         return not_opened("the runtime cannot be joined", status);
     }
     rz_engine.info = rz_link_info(rz_engine.link);
     rz_engine.board = rz_engine.info->board;
+    rz_engine.rewinds = rz_engine.board->flags & RZ_BOARD_REWIND;
     const struct rz_link_cohort_info *cohort = &rz_engine.info->cohort;
     rz_world_rank = (int)(cohort->processes ? cohort->index : rz_engine.info->self.rank);
     rz_no_memory_speaker(EXIT_FAILURE, "rhizome: rank %u", rz_engine.info->self.rank);
@@ -95,7 +100,7 @@ static int engine_open(void)
     }
     rz_streams_settle();
     rz_kill_here(RZ_KILL_JOINED);
-    rz_engine.self = rz_process(rz_engine.info->self.rank, rz_engine.info->self.incarnation);
+    rz_engine.self = rz_engine_number(rz_engine.info->self.rank, rz_engine.info->self.incarnation);
     if (!rz_liveness_open()) {
         return MPI_ERR_NO_MEM;
     }
@@ -122,6 +127,13 @@ static int library_begin(void)
         }
         library.opened = true;
         RZ_TRACE(INIT, 0, 0, 0);
+        if (rz_engine.rewinds) {
+            error = rz_ft_reinit_enter();
+            if (error != MPI_SUCCESS) {
+                return error;
+            }
+            rz_snapshots_enter();
+        }
         rz_engine_look_again();
         error = rz_parent_meet();
         if (error != MPI_SUCCESS) {
@@ -178,9 +190,16 @@ int rzm_get_processor_name(char *name, int *resultlen)
 
 /* ---- MPI_Finalize ---- */
 
+/*
+ * After MPIX_Reinit a process ends without another barrier, and the processes of other nodes are
+ * not told. Messages of agreements may still be on their way to it, which it did not wait for.
+ */
 static bool all_sent(void *arg)
 {
     (void)arg;
+    if (rz_engine.reinit_entered && rz_epoch_phase_on_board() >= RZ_PHASE_LEFT) {
+        rz_peers_end_broken();
+    }
     return rz_hooks_is_sent();
 }
 
@@ -195,8 +214,11 @@ static int finalize_barrier(const char *call)
     rz_hooks_retire();
     int error = rz_hooks_part();
     bool counted = !rz_engine.info->cohort.processes; /* the daemons count the ranks */
-    return error == MPI_SUCCESS && counted && phase < RZ_PHASE_LEFT ? rz_epoch_reach_end(call)
-                                                                    : error;
+    if (error == MPI_SUCCESS && counted && phase < RZ_PHASE_LEFT) {
+        error = rz_epoch_reach_end(call);
+    }
+    rz_engine.reinit_open = rz_engine.reinit_open && !rz_engine.rewinds; /* none goes back now */
+    return error;
 }
 
 /* In the order of the end of an epoch (epoch.h), followed by closing the transports. */

@@ -19,6 +19,7 @@
 #include "mpi/monitor/monitors.h"
 #include "mpi/p2p/p2p_hooks.h"
 #include "mpi/request/request.h"
+#include "mpi/rewind/rewind_snapshot.h"
 #include "mpi/rma/rma_hooks.h"
 
 /*
@@ -35,7 +36,7 @@ static const struct rz_hooks *const layers[] = {
     &rz_request_hooks,   &rz_file_request_hooks, &rz_file_hooks,  &rz_rma_hooks,
     &rz_comm_hooks,      &rz_places_hooks,       &rz_agree_hooks, &rz_coll_hooks,
     &rz_cells_hooks,     &rz_create_hooks,       &rz_p2p_hooks,   &rz_ft_hooks,
-    &rz_flat_hooks,      &rz_session_hooks,
+    &rz_flat_hooks,      &rz_session_hooks,      &rz_snapshot_hooks,
 };
 
 void rz_layers_register(void)

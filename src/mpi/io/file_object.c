@@ -10,6 +10,11 @@
 
 static struct rz_file *first_open;
 
+bool rz_file_is_open(void)
+{
+    return first_open != NULL;
+}
+
 /* ---- Error handlers ---- */
 
 static struct rz_errhandler *of_new_files; /* and of MPI_FILE_NULL; NULL: MPI_ERRORS_RETURN */

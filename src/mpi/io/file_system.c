@@ -119,6 +119,7 @@ static int class_of(int cause)
         return MPI_ERR_ACCESS;
     case EEXIST:
         return MPI_ERR_FILE_EXISTS;
+    case ESPIPE:
     case ENAMETOOLONG:
     case EISDIR:
     case ENOTDIR:
@@ -142,7 +143,9 @@ static int class_of(int cause)
 
 int rz_file_system_error(int cause, const char *what, const char *name)
 {
+    const char *reason = cause == ESPIPE ? "it is a pipe, a socket or a terminal: name a file in "
+                                           "which data have places"
+                                         : strerror(cause);
     return cause == 0 ? MPI_SUCCESS
-                      : rzm_error(class_of(cause), "cannot %s \"%.120s\": %s", what, name,
-                                  strerror(cause));
+                      : rzm_error(class_of(cause), "cannot %s \"%.120s\": %s", what, name, reason);
 }

@@ -16,6 +16,7 @@
 struct access_bounds {
     int64_t begin, end; /* offsets in the file */
     int64_t bytes;
+    int64_t piece; /* of its first ones, the mean length in the file */
     int64_t node;
     int64_t apart; /* whether it cannot take part in a two-phase access */
 };
@@ -528,19 +529,25 @@ static int begin_two_phase(struct two_phase *two)
 #define SPARSE_PART 64
 #define AMOUNTS_MAX (INT64_C(1) << 22)
 
+/* Where all members are on one node, they write pieces of this length and more alone: a call of the
+ * file system costs less than one copy more. Over a network the borders of domains count for more.
+ */
+#define LONG_PIECE (INT64_C(16) << 10)
+
 struct access_total {
     MPI_Offset begin, end;
-    MPI_Count bytes;
-    bool interleaved, apart;
+    MPI_Count bytes, piece; /* of the member with the shortest pieces */
+    bool interleaved, apart, one_node;
 };
 
 static struct access_total add_up(const struct two_phase *two)
 {
-    struct access_total total = {.begin = INT64_MAX};
+    struct access_total total = {.begin = INT64_MAX, .piece = INT64_MAX, .one_node = true};
     MPI_Offset last = 0;
     for (int i = 0; i < two->size; i++) {
         const struct access_bounds *one = &two->bounds[i];
         total.apart |= one->apart;
+        total.one_node &= one->node == two->bounds[0].node;
         if (one->bytes == 0) {
             continue;
         }
@@ -549,6 +556,7 @@ static struct access_total add_up(const struct two_phase *two)
         total.begin = one->begin < total.begin ? one->begin : total.begin;
         total.end = one->end > total.end ? one->end : total.end;
         total.bytes += one->bytes;
+        total.piece = one->piece < total.piece ? one->piece : total.piece;
     }
     return total;
 }
@@ -579,9 +587,21 @@ static int stage_bounds(struct rz_file_op *op)
     MPI_Count unit = hints->striping_unit > 0 ? hints->striping_unit : op->file->block;
     rz_domains_make(&two->domains, total.begin, total.end, n, unit, hints->cb_buffer_size);
     bool sparse = total.bytes < (total.end - total.begin) / SPARSE_PART;
+    bool direct = two->access.writes && total.one_node && total.piece >= LONG_PIECE;
     bool alone = two->domains.rounds > AMOUNTS_MAX / two->size ||
-                 (way == RZ_FILE_AUTOMATIC && (sparse || !total.interleaved));
+                 (way == RZ_FILE_AUTOMATIC && (sparse || direct || !total.interleaved));
     return alone ? access_alone(two) : begin_two_phase(two);
+}
+
+static MPI_Count piece_length(const struct rz_access *access)
+{
+    struct rz_walk walk;
+    MPI_Count offset, bytes = 0, n = 0;
+    for (rz_view_walk(&access->view, access->place, &walk); n < 16 && bytes < access->bytes; n++) {
+        bytes += rz_walk_next(&walk, access->bytes - bytes, &offset);
+    }
+    rz_walk_end(&walk);
+    return bytes / n;
 }
 
 static int tell_bounds(struct two_phase *two)
@@ -593,6 +613,7 @@ static int tell_bounds(struct two_phase *two)
                                    .apart = access->view.overlaps || two->op.file->atomic};
     if (access->bytes > 0) {
         rz_access_span(access, &mine->begin, &mine->end);
+        mine->piece = piece_length(access);
     }
     two->op.next = stage_bounds;
     MPI_Count bytes = (MPI_Count)sizeof(*mine);

@@ -72,6 +72,9 @@ static void message_keep(struct rz_path *path, const struct rz_envelope *envelop
     message->envelope = *envelope;
     message->path = path;
     message->token = token;
+    message->fetched_for = NULL;
+    message->receive = NULL;
+    message->brought = NULL;
     message->bytes = bytes;
     if (!token && bytes > 0) {
         memcpy(message->data, data, bytes);
@@ -116,10 +119,46 @@ void rz_message_unexpected(struct rz_path *path, const struct rz_envelope *envel
     }
 }
 
+void rz_message_free(struct rz_early *message)
+{
+    if (message->fetched_for) {
+        *message->fetched_for = NULL;
+    }
+    free(message->brought);
+    free(message);
+}
+
 void rz_message_drop(struct rz_early *message)
 {
     rz_message_drop_payload(message->path, &message->envelope, message->token);
-    free(message);
+    rz_message_free(message);
+}
+
+void rz_messages_each(void (*visit)(struct rz_early *message, void *arg), void *arg)
+{
+    const struct rz_matcher *matcher = &rz_matcher;
+    for (uint32_t i = 0; matcher->contexts && i <= matcher->contexts_mask; i++) {
+        for (struct rz_match_context *context = matcher->contexts[i]; context;
+             context = context->next) {
+            for (struct rz_match_entry *entry = context->early.first; entry;
+                 entry = entry->row_next) {
+                visit(RZ_EARLY_OF(entry), arg);
+            }
+        }
+    }
+}
+
+void rz_message_renew(struct rz_envelope *envelope)
+{
+    envelope->epoch = rz_engine.epoch;
+    envelope->incarnation = rz_board_incarnation(rz_liveness.members[envelope->slot].word);
+}
+
+void rz_messages_renew_dropped(void)
+{
+    for (struct dropped *dropped = all_dropped; dropped; dropped = dropped->next) {
+        rz_message_renew(&dropped->envelope);
+    }
 }
 
 static void drop_early(struct rz_match_context *context)
@@ -129,7 +168,7 @@ static void drop_early(struct rz_match_context *context)
                                   true)) != NULL) {
         struct rz_early *message = RZ_EARLY_OF(entry);
         drop_unmet(message->path, &message->envelope, message->token);
-        free(message);
+        rz_message_free(message);
     }
 }
 

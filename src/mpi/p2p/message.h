@@ -20,15 +20,27 @@ static inline bool rz_message_fits(const struct rz_comm *comm, const struct rz_e
            comm->remote->process[envelope->source] == rz_message_from(envelope);
 }
 
+struct rz_request;
+
 /* A message without a receive. */
 struct rz_early {
     struct rz_match_entry match;
     struct rz_envelope envelope;
-    struct rz_path *path; /* the path on which the token is valid */
-    rz_net_token_t token; /* not NULL: the sender still holds the payload */
+    struct rz_path *path;          /* the path on which the token is valid */
+    rz_net_token_t token;          /* not NULL: the sender still holds the payload */
+    struct rz_early **fetched_for; /* not NULL: the payload is being fetched (early_fetch.h), and
+                                      there the fetch names this message */
+    struct rz_request *receive;    /* that has met the message since, and ends with the fetch */
+    void *brought;                 /* not NULL: it was fetched; the message owns it */
     size_t bytes;
-    unsigned char data[]; /* the payload, when token is NULL */
+    unsigned char data[]; /* the payload, unless one of the last three says otherwise */
 };
+
+/* The payload, if it is here. */
+static inline const void *rz_early_payload(const struct rz_early *message)
+{
+    return message->brought ? message->brought : message->data;
+}
 
 #define RZ_EARLY_OF(entry)                                                                         \
     ((struct rz_early *)(void *)((char *)(entry)-offsetof(struct rz_early, match)))
@@ -58,6 +70,17 @@ void rz_message_unexpected(struct rz_path *path, const struct rz_envelope *envel
  * token NULL: it has none. */
 void rz_message_drop_payload(struct rz_path *path, const struct rz_envelope *envelope,
                              rz_net_token_t token);
+
+/* Frees a message without a token, or whose token was passed on. */
+void rz_message_free(struct rz_early *message);
+
+/* Calls visit(message, arg) for each message that is kept. */
+void rz_messages_each(void (*visit)(struct rz_early *message, void *arg), void *arg);
+
+/* The envelope of a message from an earlier epoch becomes one of this epoch, from the present
+ * process of its slot. The other: of all messages that were dropped. */
+void rz_message_renew(struct rz_envelope *envelope);
+void rz_messages_renew_dropped(void);
 
 /* Drops and frees a message, already out of the matcher, that no receive wants. */
 void rz_message_drop(struct rz_early *message);

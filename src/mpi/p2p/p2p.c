@@ -15,7 +15,6 @@
 #include "mpi/p2p/p2p.h"
 
 #include "base/assert.h"
-#include "mpi/p2p/message.h"
 #include "mpi/engine/paths.h"
 #include "mpi/engine/peer.h"
 #include "mpi/p2p/send_buffer.h"
@@ -579,9 +578,16 @@ static inline void receive(struct rz_request *request, struct rz_path *path,
 
 void rz_p2p_meet(struct rz_request *request, struct rz_early *message)
 {
-    receive(request, message->path, &message->envelope, message->data, message->bytes,
+    if (__builtin_expect(message->fetched_for != NULL, 0)) {
+        message->receive = request;
+        if (!request->active) {
+            rz_request_activate(request);
+        }
+        return;
+    }
+    receive(request, message->path, &message->envelope, rz_early_payload(message), message->bytes,
             message->token);
-    free(message);
+    rz_message_free(message);
 }
 
 /* Passes the message to the receive that it matches, or keeps it. path and token: NULL for messages

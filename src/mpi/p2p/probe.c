@@ -229,6 +229,13 @@ int rzm_improbe(int source, int tag, struct rz_comm *comm, int *flag, struct rz_
     return error;
 }
 
+void rz_matched_each(void (*visit)(struct rz_early *message, void *arg), void *arg)
+{
+    for (struct rz_matched *matched = matched_first; matched; matched = matched->next) {
+        visit(matched->message, arg);
+    }
+}
+
 /* ---- Receiving a message that was taken out ---- */
 
 int rzm_imrecv(void *buf, MPI_Count count, struct rz_datatype *datatype, struct rz_matched *matched,

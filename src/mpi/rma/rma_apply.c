@@ -12,16 +12,22 @@
 #define REPLACE ((unsigned)(uintptr_t)MPI_REPLACE)
 #define NO_OP ((unsigned)(uintptr_t)MPI_NO_OP)
 
+static rz_op_function_t *function_for(unsigned number, enum rz_number type)
+{
+    const struct rz_op *op = rz_op_predefined(number);
+    return op && op->table ? (*op->table)[type] : NULL;
+}
+
 static rz_op_function_t *function_of(const struct rz_rma_operation *operation)
 {
-    const struct rz_op *op = rz_op_predefined(operation->op);
-    return op && op->table ? (*op->table)[operation->number] : NULL;
+    return function_for(operation->op, operation->number);
 }
 
 /* ---- By element ---- */
 
 struct elements {
-    const struct rz_rma_operation *operation;
+    unsigned op;
+    MPI_Count size; /* of one */
     rz_op_function_t *function;
     const char *data;
     char *result;
@@ -32,7 +38,7 @@ struct elements {
 #define CHANGE_ROW(name, type)                                                                     \
     static void change_##name(struct elements *elements, _Atomic type *at, MPI_Count n)            \
     {                                                                                              \
-        unsigned op = elements->operation->op;                                                     \
+        unsigned op = elements->op;                                                                \
         for (MPI_Count i = 0; i < n; i++, at++) {                                                  \
             type value = 0, old = atomic_load(at), next;                                           \
             if (elements->data) {                                                                  \
@@ -63,7 +69,7 @@ static bool change_row(void *arg, uint64_t at, MPI_Count bytes)
 {
     struct elements *elements = arg;
     void *row = (void *)(uintptr_t)at;
-    switch (elements->operation->basic.size) {
+    switch (elements->size) {
     case 1:
         change_1(elements, row, bytes);
         return true;
@@ -79,15 +85,30 @@ static bool change_row(void *arg, uint64_t at, MPI_Count bytes)
     }
 }
 
+bool rz_rma_change_element(const struct rz_rma_element *element, void *at)
+{
+    struct elements elements = {.op = element->op,
+                                .size = element->size,
+                                .data = element->op == NO_OP ? NULL : element->data,
+                                .result = element->result};
+    if (element->op != NO_OP && element->op != REPLACE) {
+        elements.function = function_for(element->op, element->number);
+    }
+    bool defined = element->op == NO_OP
+                       ? element->result != NULL
+                       : element->data && (element->op == REPLACE || elements.function);
+    return defined && change_row(&elements, (uintptr_t)at, element->size);
+}
+
 #define SWAP_ELEMENT(name, type)                                                                   \
-    static void swap_##name(const struct rz_rma_operation *operation, _Atomic type *at)            \
+    static void swap_##name(const void *next, const void *compare, void *result, _Atomic type *at) \
     {                                                                                              \
-        type next, old;                                                                            \
-        memcpy(&next, operation->data, sizeof(next));                                              \
-        memcpy(&old, operation->data + sizeof(next), sizeof(old));                                 \
-        atomic_compare_exchange_strong(at, &old, next);                                            \
-        if (operation->result) {                                                                   \
-            memcpy(operation->result, &old, sizeof(old));                                          \
+        type value, old;                                                                           \
+        memcpy(&value, next, sizeof(value));                                                       \
+        memcpy(&old, compare, sizeof(old));                                                        \
+        atomic_compare_exchange_strong(at, &old, value);                                           \
+        if (result) {                                                                              \
+            memcpy(result, &old, sizeof(old));                                                     \
         }                                                                                          \
     }
 
@@ -96,20 +117,21 @@ SWAP_ELEMENT(2, uint16_t)
 SWAP_ELEMENT(4, uint32_t)
 SWAP_ELEMENT(8, uint64_t)
 
-static void swap_element(const struct rz_rma_operation *operation, void *at)
+void rz_rma_swap_element(MPI_Count size, const void *next, const void *compare, void *result,
+                         void *at)
 {
-    switch (operation->basic.size) {
+    switch (size) {
     case 1:
-        swap_1(operation, at);
+        swap_1(next, compare, result, at);
         break;
     case 2:
-        swap_2(operation, at);
+        swap_2(next, compare, result, at);
         break;
     case 4:
-        swap_4(operation, at);
+        swap_4(next, compare, result, at);
         break;
     default:
-        swap_8(operation, at);
+        swap_8(next, compare, result, at);
     }
 }
 
@@ -230,10 +252,13 @@ int rz_rma_apply(const struct rz_win *win, const struct rz_rma_operation *operat
         return rz_rma_accumulate_by(&memory, operation);
     }
     if (operation->what == RZ_RMA_SWAP) {
-        swap_element(operation, (char *)origin + operation->shape.true_lb);
+        MPI_Count size = operation->basic.size;
+        rz_rma_swap_element(size, operation->data, operation->data + size, operation->result,
+                            (char *)origin + operation->shape.true_lb);
         return MPI_SUCCESS;
     }
-    struct elements elements = {.operation = operation,
+    struct elements elements = {.op = operation->op,
+                                .size = operation->basic.size,
                                 .function = function_of(operation),
                                 .data = operation->op == NO_OP ? NULL : operation->data,
                                 .result = operation->result};

@@ -52,6 +52,26 @@ struct rz_rma_memory {
 bool rz_rma_is_atomic(const struct rz_win *win, const struct rz_rma_operation *operation,
                       uint64_t at);
 
+/* Whether elements of this size and extent at `at` can be changed by atomic instructions. */
+static inline bool rz_rma_is_element(MPI_Count size, MPI_Count extent, const void *at)
+{
+    return extent == size && (size == 1 || size == 2 || size == 4 || size == 8) &&
+           (uintptr_t)at % (uintptr_t)size == 0;
+}
+
+/* One such element, atomically. False: the operation is not defined on it, or has no use; nothing
+ * was done. */
+struct rz_rma_element {
+    unsigned op; /* as in struct rz_rma_operation */
+    enum rz_number number;
+    MPI_Count size;
+    const void *data; /* NULL: none */
+    void *result;     /* NULL: none is wanted */
+};
+bool rz_rma_change_element(const struct rz_rma_element *element, void *at);
+void rz_rma_swap_element(MPI_Count size, const void *next, const void *compare, void *result,
+                         void *at);
+
 /* Does it at memory of this process. For an accumulate that is not atomic the caller has the right
  * to accumulate. MPI_SUCCESS or MPI_ERR_NO_MEM. */
 int rz_rma_apply(const struct rz_win *win, const struct rz_rma_operation *operation, uint64_t at);

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Copies along shapes. Before each the identity of the target is read from its memory: a process
- * that was given the number of one that has ended is never written to.
+ * that was given the number of one that has ended is never written to. Short rows go through a
+ * descriptor of the target's memory, whose identity was read when it was opened.
  */
 #include "mpi/rma/rma_copy.h"
 
 #include "port/process.h"
 
+#include <unistd.h>
+
 #define COPY_MAX ((size_t)1 << 30) /* bytes of one system call */
+
+/* Bytes of a short row; descriptors of this process, further targets have none. */
+enum { SHORT_MAX = 4096, DESCRIPTORS_MAX = 64 };
+static unsigned n_descriptors;
 
 struct copy {
     const struct rz_win_target *target;
@@ -56,23 +63,6 @@ static bool move(const struct rz_win_target *target, const struct rz_rma_operati
     return !copy.failed;
 }
 
-struct place {
-    const struct rz_win_target *target;
-    uint64_t at;
-};
-
-static bool read_there(void *arg, const struct rz_rma_operation *operation, char *packed)
-{
-    const struct place *place = arg;
-    return move(place->target, operation, place->at, packed, false);
-}
-
-static bool write_there(void *arg, const struct rz_rma_operation *operation, const char *packed)
-{
-    const struct place *place = arg;
-    return move(place->target, operation, place->at, (char *)(uintptr_t)packed, true);
-}
-
 static bool is_there(const struct rz_win_target *target)
 {
     struct rz_win_identity found;
@@ -82,22 +72,88 @@ static bool is_there(const struct rz_win_target *target)
            memcmp(&found, expected, sizeof(found)) == 0;
 }
 
-static int copy_operation(const struct rz_win_target *target,
-                          const struct rz_rma_operation *operation, uint64_t at)
+/* ---- Short rows ---- */
+
+static void open_memory(struct rz_win_target *target)
 {
-    struct place place = {target, at};
+    struct rz_win_identity found;
+    target->memory_fd = -2;
+    if (n_descriptors == DESCRIPTORS_MAX ||
+        rz_process_memory_open(target->pid, &target->memory_fd) != RZ_OK) {
+        return;
+    }
+    n_descriptors++;
+    bool good =
+        rz_process_memory_read(target->memory_fd, target->identity_at, &found, sizeof(found)) &&
+        memcmp(&found, &target->control->identity, sizeof(found)) == 0;
+    if (!good) {
+        rz_rma_copy_end(target);
+        target->memory_fd = -2;
+    }
+}
+
+void rz_rma_copy_end(struct rz_win_target *target)
+{
+    if (target->memory_fd >= 0) {
+        close(target->memory_fd);
+        target->memory_fd = -1;
+        n_descriptors--;
+    }
+}
+
+static bool is_short(struct rz_win_target *target, const struct rz_rma_operation *operation)
+{
+    if (!operation->shape.contiguous || rz_rma_bytes(operation) > SHORT_MAX) {
+        return false;
+    }
+    if (target->memory_fd == -1) {
+        open_memory(target);
+    }
+    return target->memory_fd >= 0;
+}
+
+/* ---- Both ---- */
+
+struct place {
+    const struct rz_win_target *target;
+    uint64_t at;
+    bool is_short;
+};
+
+static bool read_there(void *arg, const struct rz_rma_operation *operation, char *packed)
+{
+    const struct place *place = arg;
+    return place->is_short ? rz_process_memory_read(place->target->memory_fd,
+                                                    place->at + (uint64_t)operation->shape.true_lb,
+                                                    packed, (size_t)rz_rma_bytes(operation))
+                           : move(place->target, operation, place->at, packed, false);
+}
+
+static bool write_there(void *arg, const struct rz_rma_operation *operation, const char *packed)
+{
+    const struct place *place = arg;
+    return place->is_short
+               ? rz_process_memory_write(place->target->memory_fd,
+                                         place->at + (uint64_t)operation->shape.true_lb, packed,
+                                         (size_t)rz_rma_bytes(operation))
+               : move(place->target, operation, place->at, (char *)(uintptr_t)packed, true);
+}
+
+static int copy_operation(struct place *place, const struct rz_rma_operation *operation)
+{
     if (rz_rma_accumulates(operation)) {
-        struct rz_rma_memory memory = {read_there, write_there, &place};
+        struct rz_rma_memory memory = {read_there, write_there, place};
         return rz_rma_accumulate_by(&memory, operation);
     }
-    bool moved = operation->what == RZ_RMA_PUT ? write_there(&place, operation, operation->data)
-                                               : read_there(&place, operation, operation->result);
+    bool moved = operation->what == RZ_RMA_PUT ? write_there(place, operation, operation->data)
+                                               : read_there(place, operation, operation->result);
     return moved ? MPI_SUCCESS : MPI_ERR_RMA_RANGE;
 }
 
-int rz_rma_copy(const struct rz_win_target *target, const struct rz_rma_operation *operation,
-                uint64_t at)
+int rz_rma_copy(struct rz_win_target *target, const struct rz_rma_operation *operation, uint64_t at)
 {
-    int error = is_there(target) ? copy_operation(target, operation, at) : MPI_ERR_PROC_FAILED;
+    struct place place = {target, at, is_short(target, operation)};
+    bool there = place.is_short ? atomic_load(&target->control->open) : is_there(target);
+    int error = there ? copy_operation(&place, operation) : MPI_ERR_PROC_FAILED;
     return error == MPI_ERR_RMA_RANGE && !is_there(target) ? MPI_ERR_PROC_FAILED : error;
 }

@@ -11,7 +11,10 @@
 /* Does it at that address of the target. For an accumulate the caller has the right to accumulate.
  * MPI_ERR_RMA_RANGE: there is no such memory; MPI_ERR_PROC_FAILED: the target has ended, or has
  * freed the window; MPI_ERR_NO_MEM. */
-int rz_rma_copy(const struct rz_win_target *target, const struct rz_rma_operation *operation,
+int rz_rma_copy(struct rz_win_target *target, const struct rz_rma_operation *operation,
                 uint64_t at);
+
+/* Closes what was opened for that. */
+void rz_rma_copy_end(struct rz_win_target *target);
 
 #endif

@@ -66,7 +66,7 @@ void rz_rma_drop_listed(void)
     struct listed *listed;
     while ((listed = listed_first) != NULL) {
         listed_first = listed->next;
-        free(listed->note);
+        rz_control_message_free(listed->note);
         free(listed);
     }
     listed_last = &listed_first;

@@ -7,6 +7,7 @@
 
 #include "mpi/engine/waiting.h"
 #include "mpi/rma/rma_copy.h"
+#include "mpi/rma/rma_direct.h"
 #include "mpi/rma/rma_message.h"
 #include "mpi/rma/window_passive.h"
 #include "mpi/rma/window_words.h"
@@ -312,7 +313,7 @@ int rz_rma_operate(const struct rz_rma_call *call, struct rz_request **request)
 {
     struct rz_request *made = NULL;
     int error = rz_engine_begin();
-    if (error != MPI_SUCCESS) {
+    if (error != MPI_SUCCESS || (!request && rz_rma_direct(call))) {
         return error;
     }
     if (call->rank == MPI_PROC_NULL) {

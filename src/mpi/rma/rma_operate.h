@@ -7,26 +7,7 @@
 #define RZ_MPI_RMA_OPERATE_H
 
 #include "mpi/request/request.h"
-#include "mpi/rma/rma_apply.h"
-#include "mpi/rma/rma_origin.h"
-
-/* What a call of the user says. Types are NULL where the call has none. */
-struct rz_rma_call {
-    const char *name;
-    struct rz_win *win;
-    enum rz_rma_what what;
-    struct rz_op *op; /* ACCUMULATE */
-    /* data that go to the target; SWAP: the new value, and `compare` */
-    const void *origin;
-    MPI_Count origin_count;
-    struct rz_datatype *origin_type;
-    const void *compare;
-    struct rz_rma_result result;
-    int rank;
-    MPI_Aint disp;
-    MPI_Count count;
-    struct rz_datatype *type;
-};
+#include "mpi/rma/rma_call.h"
 
 /* Does it; request NULL: the call has none. MPI_SUCCESS, an error class or RZM_ROLLBACK. */
 int rz_rma_operate(const struct rz_rma_call *call, struct rz_request **request);

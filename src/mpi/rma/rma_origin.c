@@ -13,7 +13,7 @@
 
 /* Bytes of data in one part, where the type allows it, and on their way to all targets. */
 enum { PART_MAX = 128 * 1024, ORDERED_DATA_MAX = RZ_RMA_ORDERED_MAX - 1024 };
-#define ON_THEIR_WAY_MAX ((size_t)16 << 20)
+#define ON_THEIR_WAY_MAX ((size_t)4 << 20)
 
 static size_t on_their_way;
 static uint64_t last_number;
@@ -118,7 +118,7 @@ void rz_rma_answered(struct rz_win *win, int rank, uint64_t number, int error, c
 
 void rz_rma_give_up(struct rz_win *win, int rank, int error)
 {
-    for (int i = 0; i < rz_comm_size(win->comm); i++) {
+    for (int i = 0; i < win->members; i++) {
         struct rz_win_target *target = rz_win_target(win, i);
         while ((rank < 0 || rank == i) && target->parts) {
             part_end(target, part_take(target, target->parts->number), error);
@@ -136,8 +136,11 @@ struct quiet {
 static bool is_quiet(void *arg)
 {
     const struct quiet *quiet = arg;
-    for (int i = 0; i < rz_comm_size(quiet->win->comm); i++) {
-        if ((quiet->rank < 0 || quiet->rank == i) && rz_win_target(quiet->win, i)->acks_due > 0) {
+    if (quiet->rank >= 0) {
+        return rz_win_target(quiet->win, quiet->rank)->acks_due == 0;
+    }
+    for (int i = 0; i < quiet->win->members; i++) {
+        if (rz_win_target(quiet->win, i)->acks_due > 0) {
             return false;
         }
     }

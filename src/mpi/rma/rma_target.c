@@ -326,7 +326,7 @@ void rz_rma_receive(const struct rz_envelope *envelope, const void *data, size_t
         arrive_at_none(envelope, (enum rz_rma_kind)head.kind);
         return;
     }
-    if (!win || reader.malformed || rank < 0 || rank >= rz_comm_size(win->comm) ||
+    if (!win || reader.malformed || rank < 0 || rank >= win->members ||
         head.kind >= RZ_RMA_KIND_COUNT) {
         rz_engine.counters.foreign += reader.malformed;
         return;

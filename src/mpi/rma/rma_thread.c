@@ -18,11 +18,13 @@ static pthread_t thread;
 static bool runs;
 static _Atomic bool ends;
 
-/* Whether it has to let others pass: the wait of another thread does all that this one would. */
+/* Whether it has to let others pass: the wait of another thread does all that this one would. Also
+ * if another call has come and gone: the next one would have to compete with this thread for the
+ * lock. */
 static bool steps_aside(void *arg)
 {
-    (void)arg;
-    return atomic_load(&ends) || rz_engine_callers() > 1;
+    const uint64_t *entries = arg;
+    return atomic_load(&ends) || rz_engine_entries() != *entries;
 }
 
 static void wait_aside(rz_time ns)
@@ -35,14 +37,18 @@ static void *serve(void *arg)
     const struct rz_blocked blocked = {
         .call = "the progress of windows", .peer = -1, .tag = MPI_ANY_TAG};
     rz_time aside = ASIDE_NS_MIN;
+    uint64_t entries = 0;
     while (!atomic_load(&ends)) {
         rz_engine_enter();
-        bool alone = rz_engine_callers() == 1;
-        if (alone && !rz_engine.rollback && !rz_engine.going_back) {
-            rz_engine_wait(&blocked, steps_aside, NULL);
+        bool alone = rz_engine_callers() == 1, quiet = rz_engine_entries() == entries + 1;
+        entries = rz_engine_entries();
+        if (alone && quiet) {
             aside = ASIDE_NS_MIN;
         } else {
             aside = aside < ASIDE_NS_MAX ? 2 * aside : aside;
+        }
+        if (alone && !rz_engine.rollback && !rz_engine.going_back) {
+            rz_engine_wait(&blocked, steps_aside, &entries);
         }
         rz_engine_leave();
         if (!atomic_load(&ends)) {

@@ -24,7 +24,7 @@ struct rz_win *rz_win_by_context(uint64_t context)
 
 int rz_win_size(const struct rz_win *win)
 {
-    return rz_comm_size(win->comm);
+    return win->members;
 }
 
 struct rz_comm *rz_win_comm(const struct rz_win *win)

@@ -40,7 +40,8 @@ struct rz_win_target {
     int64_t disp_unit;
     pid_t pid;
     uint64_t identity_at; /* of struct rz_win_identity there */
-    void *mapped;         /* what rz_win_memory_end unmaps */
+    int memory_fd; /* REACH_COPY: of its memory (rma_copy.c); -1: not opened, -2: cannot be */
+    void *mapped;  /* what rz_win_memory_end unmaps */
     size_t mapped_bytes;
     enum rz_hold hold;
     bool unchecked; /* the lock was taken with MPI_MODE_NOCHECK: there is none */
@@ -71,10 +72,10 @@ struct rz_win {
     struct rz_comm *comm;
     int flavor; /* MPI_WIN_FLAVOR_... */
     int model;
-    int rank;
-    bool atomic; /* the library made the memory: all accumulates are atomic by element */
-    bool spans;  /* a member is reached by messages */
-    struct rz_win_target *targets; /* [size of comm] */
+    int rank, members; /* of this process; of comm */
+    bool atomic;       /* the library made the memory: all accumulates are atomic by element */
+    bool spans;        /* a member is reached by messages */
+    struct rz_win_target *targets; /* [members] */
     struct rz_win_control *control;
     int fd; /* of the memory of this process, while the window is made; -1: none */
     void *base;
@@ -89,7 +90,7 @@ struct rz_win {
     int locks;                /* targets that MPI_Win_lock has locked */
     struct rz_group *started; /* MPI_Win_start, until MPI_Win_complete */
     struct rz_group *posted;  /* MPI_Win_post, until MPI_Win_wait */
-    bool *post_open;          /* [size]: members whose MPI_Win_complete is awaited */
+    bool *post_open;          /* [members]: members whose MPI_Win_complete is awaited */
     struct rz_rma_waiting *waiting, **waiting_last; /* requests that cannot be served yet */
     struct rz_win *next, *prev;
     char name[MPI_MAX_OBJECT_NAME];

@@ -184,7 +184,7 @@ int rzm_win_get_group(struct rz_win *win, struct rz_group **group)
 /* The lowest rank with memory, for MPI_PROC_NULL; 0 if there is none. */
 static int lowest_with_memory(const struct rz_win *win)
 {
-    int rank = 0, size = rz_comm_size(win->comm);
+    int rank = 0, size = win->members;
     while (rank < size && rz_win_target(win, rank)->size == 0) {
         rank++;
     }

@@ -32,12 +32,14 @@ int rz_win_new(struct rz_comm *comm, uint64_t operation, struct rz_win **win)
     made->fd = -1;
     made->model = MPI_WIN_UNIFIED;
     made->rank = rz_comm_rank(comm);
+    made->members = size;
     made->errhandler = rz_errhandler_predefined(0x141);
     rz_errhandler_retain(made->errhandler);
     made->comm->window = made;
     made->waiting_last = &made->waiting;
     for (int i = 0; i < size; i++) {
         made->targets[i].process = rz_comm_process(comm, i);
+        made->targets[i].memory_fd = -1;
         made->targets[i].parts_last = &made->targets[i].parts;
     }
     *win = made;

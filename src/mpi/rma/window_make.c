@@ -61,7 +61,7 @@ static MPI_Aint segment(const struct rz_win *win, MPI_Aint size)
 static int add_segments(const struct rz_win *win, const struct rz_win_offer *offers, MPI_Aint *all)
 {
     *all = 0;
-    for (int i = 0; i < rz_comm_size(win->comm); i++) {
+    for (int i = 0; i < win->members; i++) {
         if (offers[i].node != offers[0].node) {
             return rzm_error(MPI_ERR_RMA_SHARED, "comm has processes on several nodes");
         }
@@ -113,7 +113,7 @@ static int place_segments(struct rz_win *win)
     if (!at) {
         return rzm_error(MPI_ERR_RMA_SHARED, "the memory of rank 0 cannot be opened");
     }
-    for (int i = 0; i < rz_comm_size(win->comm); i++) {
+    for (int i = 0; i < win->members; i++) {
         struct rz_win_target *target = rz_win_target(win, i);
         if (!target->control) {
             return rzm_error(MPI_ERR_RMA_SHARED, "the memory of rank %d cannot be opened", i);
@@ -128,7 +128,7 @@ static int place_segments(struct rz_win *win)
 
 static int open_all(struct rz_win *win, const struct rz_win_offer *offers)
 {
-    for (int i = 0; i < rz_comm_size(win->comm); i++) {
+    for (int i = 0; i < win->members; i++) {
         rz_win_memory_take(win, i, &offers[i]);
         win->spans |= rz_win_target(win, i)->reach == RZ_REACH_MESSAGE;
     }
@@ -178,7 +178,7 @@ static int freed_by_all(struct rz_comm *comm, const struct rz_proposal *proposal
 static void give_up(struct rz_win *win)
 {
     struct rz_request *request;
-    for (int i = 0; i < rz_comm_size(win->comm); i++) {
+    for (int i = 0; i < win->members; i++) {
         uint32_t process = rz_win_target(win, i)->process;
         if (i != win->rank && !rz_process_failed(process)) {
             rz_rma_tell_left(process, win->comm->context);

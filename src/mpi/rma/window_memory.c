@@ -3,6 +3,7 @@
 #include "mpi/rma/window_memory.h"
 
 #include "mpi/engine/waiting.h"
+#include "mpi/rma/rma_copy.h"
 #include "port/memory.h"
 #include "port/process.h"
 
@@ -28,7 +29,7 @@ static size_t whole_pages(size_t bytes)
 
 static size_t front_bytes(const struct rz_win *win)
 {
-    return whole_pages(rz_win_control_bytes(rz_comm_size(win->comm)));
+    return whole_pages(rz_win_control_bytes(win->members));
 }
 
 /* More than the machine has would be given, and end the process at its first use. */
@@ -90,7 +91,7 @@ static bool is_of(const struct rz_win_identity *found, uint32_t process)
     const struct rz_link_info *info = rz_engine.info;
     return found->job == info->self.job && found->job_token == info->job_token &&
            found->rank == rz_process_slot(process) &&
-           rz_process(found->rank, found->incarnation) == process;
+           rz_engine_number(found->rank, found->incarnation) == process;
 }
 
 static void map_offered(struct rz_win_target *target, const struct rz_win_offer *offer)
@@ -174,9 +175,10 @@ void rz_win_memory_end(struct rz_win *win)
     if (win->control) {
         atomic_store(&win->control->open, 0);
     }
-    for (int i = 0; i < rz_comm_size(win->comm); i++) {
+    for (int i = 0; i < win->members; i++) {
         struct rz_win_target *target = rz_win_target(win, i);
         rz_memory_unmap(target->mapped, target->mapped_bytes);
+        rz_rma_copy_end(target);
         target->mapped = NULL;
         target->control = NULL;
     }

@@ -52,7 +52,7 @@ int rz_win_take_error(struct rz_win *win, int rank)
 int rz_win_take_errors(struct rz_win *win)
 {
     int error = MPI_SUCCESS;
-    for (int i = 0; i < rz_comm_size(win->comm); i++) {
+    for (int i = 0; i < win->members; i++) {
         int one = rz_win_take_error(win, i);
         error = error != MPI_SUCCESS ? error : one;
     }
@@ -275,7 +275,7 @@ int rzm_win_unlock_all(struct rz_win *win)
         return error;
     }
     error = rz_win_take_errors(win);
-    for (int i = 0; i < rz_comm_size(win->comm); i++) {
+    for (int i = 0; i < win->members; i++) {
         lock_give(win, i);
     }
     rz_rma_send_listed();
@@ -287,7 +287,9 @@ static int flush_targets(struct rz_win *win, int rank, const char *call)
 {
     int error = rz_engine_begin();
     error = error != MPI_SUCCESS ? error : check_locked(win, rank);
-    error = error != MPI_SUCCESS ? error : rz_rma_await(win, rank, call);
+    if (error == MPI_SUCCESS && (rank < 0 || rz_win_target(win, rank)->acks_due > 0)) {
+        error = rz_rma_await(win, rank, call);
+    }
     if (error != MPI_SUCCESS) {
         return error;
     }

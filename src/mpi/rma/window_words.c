@@ -11,7 +11,7 @@ static bool member_failed(const struct rz_win *win, int rank)
 
 static _Atomic uint8_t *wait_flags(const struct rz_win *win, int at)
 {
-    return &rz_win_target(win, at)->control->flags[rz_comm_size(win->comm)];
+    return &rz_win_target(win, at)->control->flags[win->members];
 }
 
 void rz_win_set_waits(struct rz_win *win, int at, bool waits)
@@ -22,7 +22,7 @@ void rz_win_set_waits(struct rz_win *win, int at, bool waits)
 static void wake_waiting(struct rz_win *win, int at)
 {
     const _Atomic uint8_t *flags = wait_flags(win, at);
-    for (int i = 0; i < rz_comm_size(win->comm); i++) {
+    for (int i = 0; i < win->members; i++) {
         if (atomic_load_explicit(&flags[i], memory_order_relaxed) && i != win->rank) {
             rz_rma_tell(win, i, RZ_RMA_WAKE, 0, 0);
         }
@@ -36,7 +36,7 @@ static bool word_take(const struct rz_win *win, _Atomic uint32_t *word, int rank
     if (atomic_compare_exchange_strong(word, &owner, (uint32_t)rank + 1)) {
         return true;
     }
-    return owner <= (uint32_t)rz_comm_size(win->comm) && owner != (uint32_t)win->rank + 1 &&
+    return owner <= (uint32_t)win->members && owner != (uint32_t)win->rank + 1 &&
            member_failed(win, (int)owner - 1) &&
            atomic_compare_exchange_strong(word, &owner, (uint32_t)rank + 1);
 }
@@ -55,7 +55,7 @@ bool rz_win_try_shared(struct rz_win *win, int at, int rank)
         atomic_store(&control->flags[rank], 0);
         wake_waiting(win, at);
     }
-    if (owner <= (uint32_t)rz_comm_size(win->comm) && member_failed(win, (int)owner - 1)) {
+    if (owner <= (uint32_t)win->members && member_failed(win, (int)owner - 1)) {
         atomic_compare_exchange_strong(&control->exclusive, &owner, 0);
         return rz_win_try_shared(win, at, rank);
     }
@@ -69,7 +69,7 @@ bool rz_win_try_exclusive(struct rz_win *win, int at, int rank, bool *claimed)
     if (!*claimed) {
         return false;
     }
-    for (int i = 0; i < rz_comm_size(win->comm); i++) {
+    for (int i = 0; i < win->members; i++) {
         if (atomic_load(&control->flags[i]) && !member_failed(win, i)) {
             return false;
         }
@@ -81,8 +81,14 @@ void rz_win_unlock_word(struct rz_win *win, int at, int rank)
 {
     struct rz_win_control *control = rz_win_target(win, at)->control;
     uint32_t owner = (uint32_t)rank + 1;
-    atomic_store(&control->flags[rank], 0);
-    atomic_compare_exchange_strong(&control->exclusive, &owner, 0);
+    /* No other process sets the byte, or the word to this rank: where they are not set no atomic
+     * instruction is needed. */
+    if (atomic_load_explicit(&control->flags[rank], memory_order_relaxed)) {
+        atomic_store(&control->flags[rank], 0);
+    }
+    if (atomic_load_explicit(&control->exclusive, memory_order_relaxed) == owner) {
+        atomic_compare_exchange_strong(&control->exclusive, &owner, 0);
+    }
     wake_waiting(win, at);
 }
 

@@ -394,6 +394,17 @@ rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identi
     return RZ_OK;
 }
 
+void rz_shm_descriptors(const struct rz_net *net, void (*visit)(void *arg, int fd), void *arg)
+{
+    const struct shm *shm = (const struct shm *)net;
+    for (uint32_t lane = 0; lane < shm->config.lanes_max; lane++) {
+        const struct shm_pair *pair = shm->pairs[lane];
+        if (pair && pair->connected && pair->out.event_fd > 0) {
+            visit(arg, pair->out.event_fd);
+        }
+    }
+}
+
 static bool shm_arm(struct rz_net *net)
 {
     struct shm *shm = (struct shm *)net;

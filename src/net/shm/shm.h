@@ -77,6 +77,9 @@ extern const struct rz_net_ops rz_shm_ops;
  */
 void rz_shm_forget(struct rz_net *net, struct rz_identity identity, rz_status_t status);
 
+/* Calls visit(arg, fd) for each descriptor that the transport has opened. */
+void rz_shm_descriptors(const struct rz_net *net, void (*visit)(void *arg, int fd), void *arg);
+
 /*
  * The process `identity`, the owner of the lane, has ended, and so has every process that could
  * write there: its ring in our inbox is returned to the system, and the next owner of the lane

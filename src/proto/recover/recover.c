@@ -100,6 +100,7 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
     r->mutations = config->mutations;
     r->slots_limit = config->slots_limit;
     r->lost_together = config->lost_together;
+    r->all_begin = config->all_begin;
     r->epoch = 1;
     r->phase = RZ_PHASE_ENTER;
     r->notice = NOTICE_NONE;

@@ -94,6 +94,7 @@ struct rz_recover_config {
     bool slots_limit;          /* otherwise lost ranks may exceed the slots if none is free */
     bool lost_together; /* the ranks of a lost daemon stay together, if one daemon has enough free
                            slots */
+    bool all_begin;     /* an epoch begins all ranks anew, not only the lost ones: survivors end */
     uint32_t
         restarts_max; /* upper bound of epochs without a newly committed generation; 0: no bound */
     uint32_t mutations; /* enum rz_recover_mutation, or 0 */
@@ -287,7 +288,8 @@ const uint8_t *rz_recover_answers(const struct rz_recover *recover);
 bool rz_recover_fence_binds(const struct rz_recover *recover);
 
 /* The first rank, starting at `from`, that the newest epoch restarted with a new incarnation and
- * perhaps elsewhere; n_ranks: there is none. All other ranks are unchanged by that epoch. */
+ * perhaps elsewhere (with all_begin: each rank); n_ranks: there is none. All other ranks are
+ * unchanged by that epoch. */
 uint32_t rz_recover_next_begun(const struct rz_recover *recover, uint32_t from);
 
 /* Whether the slot's current incarnation has failed, agreed or known; true for an empty slot. */

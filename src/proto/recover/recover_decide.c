@@ -301,6 +301,15 @@ static void begin_lost(struct rz_recover *r)
     }
 }
 
+/* Survivors end with the old epoch: their daemons end them. */
+static void lose_all(struct rz_recover *r)
+{
+    for (uint32_t rank = 0; rank < r->n_ranks; rank++) {
+        rz_recover_noted(r)[rank] = rz_recover_incarnation(r)[rank];
+        rz_recover_bit_set(rz_recover_restless(r), rank);
+    }
+}
+
 static void place_lost(struct rz_recover *r)
 {
     /* Ranks of daemons without which an epoch has begun are elsewhere now. */
@@ -314,6 +323,9 @@ static void place_lost(struct rz_recover *r)
     }
     if (move) {
         move_ranks(r);
+    }
+    if (r->all_begin) {
+        lose_all(r);
     }
     begin_lost(r);
 }

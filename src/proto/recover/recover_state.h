@@ -40,7 +40,7 @@ struct rz_recover {
     uint32_t n_daemons, n_ranks, n_slots;
     rz_id self, tie_breaker;
     uint32_t view, restarts_max, mutations;
-    bool slots_limit, lost_together;
+    bool slots_limit, lost_together, all_begin;
 
     /* The same at all members that saw the same decisions. */
     uint32_t epoch, phase, restarts;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory without names, rings mapped twice, the doorbell. */
 #include "port/clock.h"
+#include "port/descriptor.h"
 #include "port/doorbell.h"
 #include "port/memory.h"
 
@@ -10,9 +11,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -164,12 +167,73 @@ static void sleep_ends_by_descriptor_and_by_time(void **state)
     close(other);
 }
 
+/* In a process of its own: what it says holds for the rest of the process. */
+static void map_apart(void)
+{
+    const size_t page = rz_memory_page_bytes();
+    const uintptr_t at = UINT64_C(0x2900) << 32;
+    int fd;
+    void *first, *second, *ring, *again;
+    assert_int_equal(rz_memory_create("rhizome-test", 4 * page, &fd), RZ_OK);
+    rz_memory_keep_apart((void *)at, 16 * page);
+    assert_int_equal(rz_memory_map(fd, page, true, &first, NULL), RZ_OK);
+    assert_int_equal(rz_memory_map(fd, 2 * page, true, &second, NULL), RZ_OK);
+    assert_int_equal(rz_memory_map_ring(fd, 0, page, page, true, &ring), RZ_OK);
+    assert_int_equal((uintptr_t)first, at);
+    assert_int_equal((uintptr_t)second, at + page);
+    assert_int_equal((uintptr_t)ring, at + 3 * page);
+    rz_memory_unmap(first, page);
+    for (int i = 0; i < 10; i++) { /* up to the end of the region */
+        assert_int_equal(rz_memory_map(fd, page, true, &again, NULL), RZ_OK);
+    }
+    assert_int_equal(rz_memory_map(fd, page, true, &again, NULL), RZ_OK);
+    assert_int_equal((uintptr_t)again, at);
+    assert_int_equal(rz_memory_map(fd, page, true, &again, NULL), RZ_ERR_NO_MEMORY);
+}
+
+static void memory_can_lie_apart(void **state)
+{
+    (void)state;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        map_apart();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void count_descriptor(void *arg, int fd)
+{
+    int *counted = arg;
+    *counted += fd;
+}
+
+static void watched_descriptors_are_found(void **state)
+{
+    (void)state;
+    int epoll = epoll_create1(0), events[2] = {eventfd(0, 0), eventfd(0, 0)}, sum = 0;
+    struct epoll_event event = {.events = EPOLLIN};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, events[i], &event), 0);
+    }
+    assert_int_equal(rz_descriptor_watched(epoll, count_descriptor, &sum), RZ_OK);
+    assert_int_equal(sum, events[0] + events[1]);
+    assert_int_equal(rz_descriptor_watched(99999, count_descriptor, &sum), RZ_ERR_SYSTEM);
+    close(events[0]);
+    close(events[1]);
+    close(epoll);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_sealed_and_shared),
         cmocka_unit_test(memory_is_reserved_under_signals),
         cmocka_unit_test(what_wraps_in_a_ring_is_contiguous),
+        cmocka_unit_test(memory_can_lie_apart),
+        cmocka_unit_test(watched_descriptors_are_found),
         cmocka_unit_test(no_ring_is_lost),
         cmocka_unit_test(sleep_ends_by_descriptor_and_by_time),
     };

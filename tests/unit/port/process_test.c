@@ -78,6 +78,37 @@ static void what_a_process_does_is_seen(void **state)
     assert_int_equal(rz_process_state(pid), 0);
 }
 
+/* Also when it has ended: the descriptor is never that of another process. */
+static void memory_is_that_of_one_process(void **state)
+{
+    (void)state;
+    static volatile int value = 1;
+    const uint64_t at = (uintptr_t)&value;
+    int fd, found = 0, next = 3;
+    pid_t pid = fork();
+    if (pid == 0) {
+        value = 2;
+        raise(SIGSTOP);
+        _exit(value);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    assert_int_equal(rz_process_memory_open(pid, &fd), RZ_OK);
+    assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    assert_true(rz_process_memory_read(fd, at, &found, sizeof(found)));
+    assert_int_equal(found, 2);
+    assert_true(rz_process_memory_write(fd, at, &next, sizeof(next)));
+    assert_false(rz_process_memory_read(fd, 0, &found, sizeof(found)));
+    kill(pid, SIGCONT);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(WEXITSTATUS(status), 3);
+    assert_int_equal(value, 1);
+    assert_false(rz_process_memory_read(fd, at, &found, sizeof(found)));
+    assert_false(rz_process_memory_write(fd, at, &next, sizeof(next)));
+    close(fd);
+    assert_int_equal(rz_process_memory_open(pid, &fd), RZ_ERR_PROC_FAILED);
+}
+
 static void a_whole_tree_ends_orphans_too(void **state)
 {
     (void)state;
@@ -228,6 +259,7 @@ int main(void)
         cmocka_unit_test(the_own_program_is_found),
         cmocka_unit_test(a_child_fails_with_its_parent),
         cmocka_unit_test(what_a_process_does_is_seen),
+        cmocka_unit_test(memory_is_that_of_one_process),
         cmocka_unit_test(a_whole_tree_ends_orphans_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

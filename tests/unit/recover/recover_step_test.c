@@ -62,6 +62,28 @@ static void a_failed_process_is_replaced_where_it_was(void **state)
     rig_close(rig);
 }
 
+static void all_ranks_begin_anew_if_wanted(void **state)
+{
+    (void)state;
+    struct rig rig;
+    open_with(&rig, 3, (struct rz_recover_config){.tie_breaker = RZ_ID_NONE, .all_begin = true});
+    ALL(&rig, d)
+    rig_call(&rig, d, RZ_RECOVER_REPAIRING, 0, 0, 0);
+    all_hear_of(&rig, 3, 1);
+    assert_all(&rig, 2, RZ_PHASE_ENTER);
+    all_hear_of(&rig, 4, 1); /* it ended with the old epoch: no news */
+    assert_all(&rig, 2, RZ_PHASE_ENTER);
+    all_hear_of(&rig, 0, 2);
+    assert_all(&rig, 3, RZ_PHASE_ENTER);
+    ALL(&rig, d)
+    for (uint32_t rank = 0; rank < 6; rank++) {
+        assert_int_equal(rz_recover_daemon_of(rig.state[d], rank), rank / 2);
+        assert_int_equal(rz_recover_incarnation_of(rig.state[d], rank), 3);
+        assert_int_equal(rz_recover_next_begun(rig.state[d], rank), rank);
+    }
+    rig_close(&rig);
+}
+
 static void a_failed_daemons_ranks_move(void **state)
 {
     (void)state;
@@ -559,6 +581,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_without_failures_enters_runs_and_leaves),
         cmocka_unit_test(a_failed_process_is_replaced_where_it_was),
+        cmocka_unit_test(all_ranks_begin_anew_if_wanted),
         cmocka_unit_test(a_failed_daemons_ranks_move),
         cmocka_unit_test(an_epoch_names_the_processes_that_restart),
         cmocka_unit_test(a_failure_in_the_barrier_means_another_epoch),

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The timer for snapshots, and the requests on their way to all boards. */
+#include "daemon/service/snapshots.h"
+
+#include "daemon/process/output.h"
+#include "daemon/state/loop.h"
+#include "outcome/exit_codes.h"
+
+#include <stdlib.h>
+
+struct rz_snapshots {
+    struct rz_snapshots_config config;
+    const struct rz_own_node *own; /* copied from config */
+    struct event *timer;
+    uint32_t epoch, wanted; /* the newest number that is wanted in this epoch */
+    uint32_t told;          /* the newest epoch in which the user was told why there is none */
+};
+
+/* The job runs in this epoch, and none of its ranks has left. */
+static bool job_runs(const struct rz_snapshots *snapshots)
+{
+    const struct rz_membership *membership = &snapshots->own->membership;
+    return !membership->ending && membership->phase == RZ_PHASE_RUN;
+}
+
+static void want_here(struct rz_snapshots *snapshots, uint32_t epoch, uint32_t number)
+{
+    if (snapshots->epoch != epoch) {
+        snapshots->epoch = epoch;
+        snapshots->wanted = 0;
+    }
+    if (snapshots->wanted < number) {
+        snapshots->wanted = number;
+        rz_board_writer_snapshot(snapshots->config.board, epoch, number);
+        rz_board_writer_publish(snapshots->config.board);
+    }
+}
+
+static void want_everywhere(struct rz_snapshots *snapshots)
+{
+    const struct rz_membership *membership = &snapshots->own->membership;
+    uint32_t epoch = membership->epoch;
+    uint32_t number = snapshots->epoch == epoch ? snapshots->wanted + 1 : 1;
+    const struct rz_overlay_message message = {.type = RZ_OVERLAY_SNAPSHOT,
+                                               .snapshot = {.epoch = epoch, .number = number}};
+    for (rz_id node = 0; node < membership->n_nodes; node++) {
+        if (node != snapshots->own->job.node && !rz_membership_node_has_failed(membership, node)) {
+            rz_overlay_send(snapshots->config.overlay, node, &message);
+        }
+    }
+    want_here(snapshots, epoch, number);
+}
+
+/* The lowest living node: another one is as good, as long as it is one. */
+static rz_id asking_node(const struct rz_snapshots *snapshots)
+{
+    rz_id node = 0;
+    while (rz_membership_node_has_failed(&snapshots->own->membership, node)) {
+        node++;
+    }
+    return node;
+}
+
+static void snapshot_due(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_snapshots *snapshots = arg;
+    (void)fd, (void)what;
+    if (job_runs(snapshots) && asking_node(snapshots) == snapshots->own->job.node) {
+        want_everywhere(snapshots);
+    }
+}
+
+static void on_snapshot(void *arg, rz_id from, const struct rz_overlay_message *message)
+{
+    struct rz_snapshots *snapshots = arg;
+    (void)from;
+    if (job_runs(snapshots) && message->snapshot.epoch == snapshots->own->membership.epoch) {
+        want_here(snapshots, message->snapshot.epoch, message->snapshot.number);
+    }
+}
+
+static bool on_snapshot_wanted(void *arg, struct rz_child *p, const struct rz_link_message *message,
+                               int *fd)
+{
+    (void)p, (void)message, (void)fd;
+    if (job_runs(arg)) {
+        want_everywhere(arg);
+    }
+    return true;
+}
+
+/* All that the process has written is in its pipes: it stands still. */
+static bool on_output_mark(void *arg, struct rz_child *p, const struct rz_link_message *message,
+                           int *fd)
+{
+    (void)arg, (void)message, (void)fd;
+    for (int i = 0; i < 2; i++) {
+        rz_output_drain(p->output[i]);
+    }
+    const struct rz_link_message marked = {
+        .type = RZ_LINK_OUTPUT_MARKED,
+        .output_marked = {.out = rz_output_place_of(p->output[0]),
+                          .error = rz_output_place_of(p->output[1])}};
+    rz_link_router_send(p, &marked);
+    return true;
+}
+
+static bool on_output_at(void *arg, struct rz_child *p, const struct rz_link_message *message,
+                         int *fd)
+{
+    (void)arg, (void)fd;
+    for (int i = 0; i < 2; i++) {
+        rz_output_drain(p->output[i]); /* of the library, before the program goes on */
+    }
+    rz_output_place(p->output[0], message->output_at.out);
+    rz_output_place(p->output[1], message->output_at.error);
+    return true;
+}
+
+/* A rank cannot be saved: the user is told once in each epoch, or the job ends. */
+static bool on_snapshot_refused(void *arg, struct rz_child *p,
+                                const struct rz_link_message *message, int *fd)
+{
+    struct rz_snapshots *snapshots = arg;
+    const char *reason = message->snapshot_refused.reason;
+    (void)fd;
+    if (snapshots->told == snapshots->own->membership.epoch) {
+        return true;
+    }
+    snapshots->told = snapshots->own->membership.epoch;
+    if (snapshots->own->job.flags & RZ_JOB_REWIND_OR_ABORT) {
+        rz_report_aborted(&snapshots->own->report, p->rank, EXIT_FAILURE, reason);
+    } else {
+        rz_report_log(&snapshots->own->report, 0,
+                      "no snapshot of rank %u: %s. Until there is one, a failure restarts the "
+                      "program from the snapshot before, or from its start",
+                      p->rank, reason);
+    }
+    return true;
+}
+
+rz_status_t rz_snapshots_open(struct rz_snapshots **result,
+                              const struct rz_snapshots_config *config)
+{
+    const struct rz_daemon_job *job = &config->own->job;
+    *result = NULL;
+    if (!(job->flags & RZ_JOB_REWIND)) {
+        return RZ_OK;
+    }
+    struct rz_snapshots *snapshots = calloc(1, sizeof(*snapshots));
+    if (!snapshots) {
+        return RZ_ERR_NO_MEMORY;
+    }
+    snapshots->config = *config;
+    snapshots->own = config->own;
+    rz_status_t status =
+        rz_loop_timer(config->own->base, &snapshots->timer, snapshot_due, snapshots);
+    if (status != RZ_OK) {
+        rz_snapshots_close(snapshots);
+        return status;
+    }
+    rz_link_router_handle(config->router, RZ_LINK_SNAPSHOT_WANTED, on_snapshot_wanted, snapshots);
+    rz_link_router_handle(config->router, RZ_LINK_OUTPUT_MARK, on_output_mark, snapshots);
+    rz_link_router_handle(config->router, RZ_LINK_OUTPUT_AT, on_output_at, snapshots);
+    rz_link_router_handle(config->router, RZ_LINK_SNAPSHOT_REFUSED, on_snapshot_refused, snapshots);
+    rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_SNAPSHOT, on_snapshot, snapshots);
+    if (job->rewind_ns > 0) {
+        rz_loop_arm_every(snapshots->timer, job->rewind_ns);
+    }
+    *result = snapshots;
+    return RZ_OK;
+}
+
+void rz_snapshots_close(struct rz_snapshots *snapshots)
+{
+    if (!snapshots) {
+        return;
+    }
+    rz_loop_free(snapshots->timer);
+    free(snapshots);
+}

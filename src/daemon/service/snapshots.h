@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Asks the ranks of the job for snapshots of their memory (docs/unmodified.md), from time to time,
+ * or because one of them wants one. The daemon of the lowest living node tells all daemons, and
+ * each writes the number of the wanted snapshot on its board. How the ranks stop and save is theirs
+ * (mpi/rewind); a request that a failure loses ends with the epoch.
+ */
+#ifndef RZ_DAEMON_SNAPSHOTS_H
+#define RZ_DAEMON_SNAPSHOTS_H
+
+#include "daemon/overlay/overlay.h"
+#include "daemon/overlay/overlay_router.h"
+#include "daemon/process/link_router.h"
+#include "daemon/state/board_writer.h"
+
+struct rz_snapshots;
+
+struct rz_snapshots_config {
+    const struct rz_own_node *own;
+    struct rz_board_writer *board;
+    struct rz_link_router *router;
+    struct rz_overlay *overlay;
+    struct rz_overlay_router *overlay_router;
+};
+
+/* In a job without RZ_JOB_REWIND there is nothing to ask: *snapshots is NULL. */
+rz_status_t rz_snapshots_open(struct rz_snapshots **snapshots,
+                              const struct rz_snapshots_config *config);
+void rz_snapshots_close(struct rz_snapshots *snapshots);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The state of this module: at a fixed address in the reserved region, so that it is in no image
+ * and pointers into it mean the same before and after a restore. And the functions that the files
+ * of this module share. A function that fails says why in area->why; none of them uses libc.
+ */
+#ifndef RZ_IMAGE_AREA_H
+#define RZ_IMAGE_AREA_H
+
+#include "base/status.h"
+#include "image/format.h"
+#include "image/image.h"
+
+#include <stdatomic.h>
+
+/* The reserved region: area, restore program with its stack, pools, and what callers reserve. */
+#define RZ_IMAGE_PROGRAM_AT (RZ_IMAGE_REGION + ((uintptr_t)1 << 30))
+#define RZ_IMAGE_PROGRAM_MAX ((uintptr_t)1 << 20)
+#define RZ_IMAGE_STACK_AT (RZ_IMAGE_PROGRAM_AT + 2 * RZ_IMAGE_PROGRAM_MAX)
+#define RZ_IMAGE_STACK_BYTES ((uintptr_t)1 << 18)
+#define RZ_IMAGE_ASIDE_AT (RZ_IMAGE_PROGRAM_AT + ((uintptr_t)1 << 29)) /* the vdso, on its way */
+#define RZ_IMAGE_POOL_AT (RZ_IMAGE_REGION + ((uintptr_t)16 << 30))
+#define RZ_IMAGE_POOL_MAX ((uintptr_t)16 << 30)
+#define RZ_IMAGE_CALLERS_AT (RZ_IMAGE_REGION + ((uintptr_t)256 << 30))
+
+#define RZ_IMAGE_RANGES 4096
+#define RZ_IMAGE_DESCRIPTORS (1 << 20)
+#define RZ_IMAGE_EXCLUDED_THREADS 64
+#define RZ_IMAGE_WORDS 512
+
+/* Arrays that grow; each has a place of its own, where it never moves. */
+enum rz_image_pool {
+    RZ_POOL_SCANNED, /* runs: pages that are the process's own; value: written or not */
+    RZ_POOL_KNOWN,   /* runs: value: the save that last found them changed; area->turn */
+    RZ_POOL_KNOWN_OTHER,
+    RZ_POOL_HASHES, /* of each page of KNOWN, if that is how changes are found */
+    RZ_POOL_HASHES_OTHER,
+    RZ_POOL_OLDER,   /* runs: the index of the image that is written over */
+    RZ_POOL_PLACED,  /* runs: value: slot, or none yet */
+    RZ_POOL_INDEX,   /* runs: value: slot */
+    RZ_POOL_USED,    /* bitmap of slots */
+    RZ_POOL_WRITTEN, /* bitmap of pages of the file */
+    RZ_POOL_COUNT
+};
+
+enum rz_image_thread_state {
+    RZ_THREAD_FREE, /* the kernel stores this where a thread that ends has been told to */
+    RZ_THREAD_CALLED,
+    RZ_THREAD_PARKED,
+    RZ_THREAD_GONE,
+};
+
+enum rz_image_order { RZ_ORDER_WAIT, RZ_ORDER_GO, RZ_ORDER_END };
+
+enum rz_image_method { RZ_METHOD_UNKNOWN, RZ_METHOD_PROTECTION, RZ_METHOD_HASHES };
+
+/* A thread that stands in the handler. */
+struct rz_image_parked {
+    struct rz_image_thread thread;
+    _Atomic int32_t state;
+};
+
+struct rz_image_range {
+    uint64_t start, end;
+};
+
+struct rz_image_area {
+    struct rz_image_tables image; /* what is saved or restored */
+    struct rz_image_tables here;  /* the mappings of the process that restores */
+    struct rz_image_parked parked[RZ_IMAGE_THREADS];
+    struct rz_image_range excluded[RZ_IMAGE_RANGES]; /* ascending, apart from one another */
+    uint8_t excluded_fd[RZ_IMAGE_DESCRIPTORS / 8];
+    int excluded_thread[RZ_IMAGE_EXCLUDED_THREADS];
+    uint32_t n_excluded, n_excluded_threads, n_parked;
+    atomic_flag lists;     /* the lists of what is excluded are being changed */
+    _Atomic uint32_t busy; /* a call is in progress */
+    _Atomic int32_t order; /* to the parked threads */
+    int32_t restorer;      /* the thread that restores when all others have ended */
+    int32_t park_signal;   /* of the thread that stops others */
+    bool park_left;        /* the handler must stay: its signal may still arrive */
+    uint64_t park_action[4];
+
+    int32_t fd;        /* the image */
+    int32_t pagemap;   /* while a save scans */
+    int32_t protector; /* userfaultfd; -1: none */
+    enum rz_image_method method, method_wanted;
+    uint64_t scan_not; /* categories of pages that PAGEMAP_SCAN is to leave out */
+
+    uint64_t life[2], saves;
+    int32_t life_pid;
+    uint64_t need; /* bytes of the file that the save in progress needs */
+    uint32_t turn; /* which KNOWN and HASHES are those of the last save */
+    uint64_t pool_bytes[RZ_POOL_COUNT], pool_used[RZ_POOL_COUNT];
+    uintptr_t callers_next;
+
+    bool in_place; /* the image that is restored is of this process */
+    bool restored;
+    uint64_t handover_bytes, handover_next_bytes;
+    uint8_t handover[RZ_IMAGE_HANDOVER_MAX], handover_next[RZ_IMAGE_HANDOVER_MAX];
+    char why[RZ_IMAGE_WORDS];
+    char maps[4 << 20];   /* the text of /proc; and other lists */
+    uint64_t words[4096]; /* of /proc/self/pagemap */
+};
+
+#define RZ_AREA ((struct rz_image_area *)RZ_IMAGE_REGION)
+
+/* area.c */
+bool rz_image_area_ready(void); /* makes the area; false: another mapping is there */
+rz_status_t rz_image_refuse(rz_status_t status, const char *format, ...)
+    __attribute__((format(printf, 2, 3))); /* %s %d %lu %lx; returns status */
+rz_status_t rz_image_tell(rz_status_t status, char *why, size_t max); /* copies area->why */
+bool rz_image_enter(uint64_t *mask); /* one call at a time; blocks all signals */
+void rz_image_leave(const uint64_t *mask);
+void rz_image_new_life(void); /* after a fork this is another process */
+
+/* pool.c */
+static inline void *rz_image_pool(enum rz_image_pool pool)
+{
+    return (void *)(RZ_IMAGE_POOL_AT + pool * RZ_IMAGE_POOL_MAX);
+}
+bool rz_image_pool_need(enum rz_image_pool pool, uint64_t bytes);
+bool rz_image_pool_add(enum rz_image_pool pool, const struct rz_image_run *run);
+static inline uint64_t rz_image_pool_runs(enum rz_image_pool pool)
+{
+    return RZ_AREA->pool_used[pool] / sizeof(struct rz_image_run);
+}
+
+/* excluded.c; also in the restore program */
+bool rz_image_excluded(uint64_t start, uint64_t end);       /* any of it */
+bool rz_image_excluded_whole(uint64_t start, uint64_t end); /* all of it */
+/* The first part of [*at, end) that is not excluded: [*at, *stop); false: there is none. */
+bool rz_image_next_included(uint64_t *at, uint64_t end, uint64_t *stop);
+static inline bool rz_image_excluded_descriptor(int fd)
+{
+    return fd >= 0 && fd < RZ_IMAGE_DESCRIPTORS && RZ_AREA->excluded_fd[fd / 8] >> fd % 8 & 1;
+}
+static inline bool rz_image_in_region(uint64_t start, uint64_t end)
+{
+    return start < RZ_IMAGE_REGION + RZ_IMAGE_REGION_BYTES && RZ_IMAGE_REGION < end;
+}
+
+/* maps.c; also in the restore program */
+rz_status_t rz_image_read_maps(struct rz_image_tables *tables);
+const struct rz_image_region *rz_image_named(const struct rz_image_tables *tables,
+                                             const char *name);
+static inline bool rz_image_of_kernel(const char *path) /* [vvar], [vvar_vclock], [vdso], ... */
+{
+    return path[0] == '[' && path[1] == 'v';
+}
+/* A file of /proc or another small one: the bytes, or -1. */
+long rz_image_read_file(const char *path, char *to, size_t max);
+
+/* threads.c */
+rz_status_t rz_image_threads_stop(void);
+void rz_image_threads_order(enum rz_image_order order);
+void rz_image_threads_await(void);
+void rz_image_thread_note(struct rz_image_thread *thread);
+bool rz_image_thread_forget(const struct rz_image_thread *thread);
+void rz_image_thread_become(const struct rz_image_thread *thread);
+
+/* regions.c, files.c, refusals.c, process_state.c, build_id.c: the tables */
+rz_status_t rz_image_choose_regions(struct rz_image_tables *image);
+rz_status_t rz_image_note_files(struct rz_image_tables *image, int fd);
+rz_status_t rz_image_refuse_others(void);
+rz_status_t rz_image_note_process(struct rz_image_tables *image);
+rz_status_t rz_image_check_process(const struct rz_image_tables *image);
+uint64_t rz_image_vdso(const struct rz_image_tables *tables, uint64_t *hash);
+uint32_t rz_image_build_id(const void *at, size_t bytes, uint8_t id[20]);
+uint32_t rz_image_build_id_of(const char *path, uint8_t id[20]);
+/* Appends to the text; the place, or UINT32_MAX: it is full. */
+uint32_t rz_image_keep_text(struct rz_image_tables *image, const char *text);
+void rz_image_number(char *to, uint64_t value);
+
+/* changes.c, hashes.c, slots.c, write.c */
+rz_status_t rz_image_scan(void);
+rz_status_t rz_image_scan_hashes(void);
+void rz_image_forget_changes(void);
+rz_status_t rz_image_plan(uint64_t older_slots, uint64_t older_save);
+rz_status_t rz_image_write(int fd);
+
+/* registers.c; also in the restore program */
+int rz_image_registers_save(struct rz_image_registers *) __attribute__((returns_twice));
+_Noreturn void rz_image_registers_load(const struct rz_image_registers *);
+void rz_image_signal_return(void);
+_Noreturn void rz_image_on_stack(uintptr_t stack_end, uintptr_t run);
+
+/* The restore program, as it is linked into this library (restore_embed.c), and its start. */
+extern const uint8_t rz_restore_program[], rz_restore_program_end[];
+_Noreturn void rz_image_run_restore(void); /* restore.c */
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The descriptors of this process: regular files and folders are part of the image. */
+#include "image/area.h"
+
+#include "image/raw_call.h"
+
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <sys/stat.h>
+
+uint32_t rz_image_keep_text(struct rz_image_tables *image, const char *text)
+{
+    uint32_t at = image->head.n_text;
+    size_t bytes = rz_raw_length(text) + 1;
+    if (bytes > RZ_IMAGE_TEXT - at) {
+        rz_image_refuse(RZ_ERR_UNSUPPORTED, "the names of files are too long");
+        return UINT32_MAX;
+    }
+    rz_raw_copy(image->text + at, text, bytes);
+    image->head.n_text += (uint32_t)bytes;
+    return at;
+}
+
+static bool is_harmless_device(const char *path)
+{
+    static const char names[5][16] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
+                                      "/dev/urandom"};
+    for (int i = 0; i < 5; i++) {
+        if (rz_raw_same(path, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Another descriptor before it that means the same open file: with dup they share an offset. */
+static int same_open_file(const struct rz_image_tables *image, int fd)
+{
+    long pid = RZ_RAW0(getpid);
+    for (int standard = 0; standard <= 2; standard++) {
+        if (RZ_RAW5(kcmp, pid, pid, KCMP_FILE, standard, fd) == 0) {
+            return standard;
+        }
+    }
+    for (uint32_t i = 0; i < image->head.n_files; i++) {
+        if (RZ_RAW5(kcmp, pid, pid, KCMP_FILE, image->file[i].fd, fd) == 0) {
+            return image->file[i].fd;
+        }
+    }
+    return -1;
+}
+
+static rz_status_t note_file(struct rz_image_tables *image, int fd)
+{
+    char link[40] = "/proc/thread-self/fd/", path[4096];
+    rz_image_number(link + rz_raw_length(link), (uint64_t)fd);
+    long bytes = RZ_RAW4(readlinkat, AT_FDCWD, link, path, sizeof(path) - 1);
+    struct stat st;
+    if (bytes <= 0 || RZ_RAW2(fstat, fd, &st) != 0) {
+        return RZ_OK; /* closed, by a thread that is not stopped */
+    }
+    path[bytes] = '\0';
+    int same_as = same_open_file(image, fd);
+    bool file = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || is_harmless_device(path);
+    if (same_as > 2 || same_as < 0) {
+        if (!file) {
+            return rz_image_refuse(RZ_ERR_UNSUPPORTED, "descriptor %d (%s) is no regular file", fd,
+                                   path);
+        }
+        if (st.st_nlink == 0) {
+            return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                   "descriptor %d is a file that has no name any more (%s)", fd,
+                                   path);
+        }
+    }
+    if (image->head.n_files == RZ_IMAGE_FILES) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED, "more than %d files are open", RZ_IMAGE_FILES);
+    }
+    uint32_t text = rz_image_keep_text(image, path);
+    image->file[image->head.n_files++] =
+        (struct rz_image_file){.fd = fd,
+                               .flags = (int32_t)RZ_RAW2(fcntl, fd, F_GETFL),
+                               .close_on_exec = RZ_RAW2(fcntl, fd, F_GETFD) == FD_CLOEXEC,
+                               .same_as = same_as,
+                               .offset = (uint64_t)RZ_RAW3(lseek, fd, 0, SEEK_CUR),
+                               .bytes = (uint64_t)st.st_size,
+                               .path = text,
+                               .mode = st.st_mode};
+    return text == UINT32_MAX ? RZ_ERR_UNSUPPORTED : RZ_OK;
+}
+
+/* Of 0, 1 and 2 a restored process has its own. fd: the image's. */
+rz_status_t rz_image_note_files(struct rz_image_tables *image, int fd)
+{
+    long folder =
+        RZ_RAW4(openat, AT_FDCWD, "/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (folder < 0) {
+        return rz_image_refuse(RZ_ERR_SYSTEM, "/proc cannot be read");
+    }
+    rz_status_t status = RZ_OK;
+    char *list = RZ_AREA->maps;
+    long bytes;
+    image->head.n_files = 0;
+    while (status == RZ_OK &&
+           (bytes = RZ_RAW3(getdents64, folder, list, sizeof(RZ_AREA->maps))) > 0) {
+        for (long i = 0; status == RZ_OK && i < bytes;
+             i += *(const uint16_t *)(const void *)(list + i + 16)) {
+            int number = 0;
+            const char *c = list + i + 19;
+            for (; *c >= '0' && *c <= '9'; c++) {
+                number = number * 10 + *c - '0';
+            }
+            if (*c == '\0' && number > 2 && number != folder && number != fd &&
+                number != RZ_AREA->protector && !rz_image_excluded_descriptor(number)) {
+                status = note_file(image, number);
+            }
+        }
+    }
+    RZ_RAW1(close, folder);
+    return status;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an image consists of. In the file, in pages of 4096 bytes: the head; `slots` pages of the
+ * process; at head.tables_at the tables, in the order of struct rz_image_tables, and behind them
+ * the index: which pages of the process are in which slots, in runs, ascending. The same program,
+ * on the same kind of machine, writes and reads it: structures are written as they are.
+ */
+#ifndef RZ_IMAGE_FORMAT_H
+#define RZ_IMAGE_FORMAT_H
+
+#include "ckpt/pages.h"
+
+#include <stdint.h>
+
+#define RZ_IMAGE_MAGIC UINT64_C(0x3165676d495a5201)
+#define RZ_IMAGE_PAGE UINT64_C(4096)
+#define RZ_IMAGE_THREADS 1024
+#define RZ_IMAGE_REGIONS 32768
+#define RZ_IMAGE_FILES 4096
+#define RZ_IMAGE_TEXT (4 << 20)
+#define RZ_IMAGE_SIGNALS 65
+#define RZ_IMAGE_LIMITS 16
+
+/* At a call only these are in use; all others are the caller's to save. */
+struct rz_image_registers {
+    uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
+    uint32_t mxcsr;
+    uint16_t x87, unused;
+};
+
+struct rz_image_thread {
+    struct rz_image_registers registers;
+    uint64_t fs, tid_at, robust, robust_bytes, mask, rseq;
+    uint64_t stack[3]; /* sigaltstack */
+    uint64_t processors[16];
+    int32_t tid, processors_bytes;
+    int32_t slot, unused; /* its place among the parked threads, which its handler knows */
+    char name[16];
+};
+
+enum rz_image_kind {
+    RZ_IMAGE_ANONYMOUS,
+    RZ_IMAGE_MAPPED, /* of a file that has a name */
+    RZ_IMAGE_WHOLE,  /* of one that has none: every page is in the image */
+};
+
+/* A mapping. The file's identity is its build id, or if it has none its size and time. */
+struct rz_image_region {
+    uint64_t start, end, offset, file_bytes, file_time;
+    uint32_t path; /* in the text */
+    uint8_t protection, shared, kind, id_bytes, id[20];
+};
+
+struct rz_image_file {
+    int32_t fd, flags, close_on_exec;
+    int32_t same_as; /* another descriptor of the same open file; -1: none before it */
+    uint64_t offset, bytes;
+    uint32_t path, mode;
+};
+
+/* Pages of the process and a value for them: a slot (of the first page; the others follow), or the
+ * save that last found them changed. */
+struct rz_image_run {
+    uint64_t page, pages, value;
+};
+
+struct rz_image_head {
+    uint64_t magic, bytes;
+    uint64_t life[2], save; /* which process, which of its saves */
+    uint64_t slots, tables_at, n_index;
+    struct rz_page_hash hash; /* of the tables, the index, and the head without it */
+    uint32_t n_threads, n_regions, n_files, n_text;
+    uint32_t leader; /* the kernel's first thread; n_threads: it has ended */
+    uint32_t folder, program, mask_of_files;
+    uint64_t brk, vdso, vdso_hash, processor[3], vector_permission;
+    uint64_t action[RZ_IMAGE_SIGNALS][4], limit[RZ_IMAGE_LIMITS][2], timer[3][4];
+};
+
+struct rz_image_tables {
+    struct rz_image_head head;
+    struct rz_image_thread thread[RZ_IMAGE_THREADS]; /* 0: the one that saves */
+    struct rz_image_region region[RZ_IMAGE_REGIONS];
+    struct rz_image_file file[RZ_IMAGE_FILES];
+    char text[RZ_IMAGE_TEXT];
+};
+
+_Static_assert(sizeof(struct rz_image_head) <= RZ_IMAGE_PAGE, "the head is one page");
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Process images: the private writable memory, registers, threads, signal handlers, regular files
+ * and working directory of this process, saved into a memory object and restored from it, in this
+ * process or in a fresh process of the same program. x86-64 Linux; elsewhere, and under sanitizers,
+ * every call that would save or restore is refused with a sentence.
+ *
+ * `why`, where it is a parameter, is [max] characters for one sentence without a full stop that
+ * names the thing; it is written only if the call does not succeed. All calls may be made by any
+ * thread, one of save, check, bytes and restore at a time.
+ *
+ * The reserved region. Addresses from RZ_IMAGE_REGION up to RZ_IMAGE_REGION + RZ_IMAGE_REGION_BYTES
+ * belong to this module. What is mapped there is in no image, and no restore touches it. There
+ * belong all mappings that outlive a restore: a mapping elsewhere may be where the image has one.
+ */
+#ifndef RZ_IMAGE_IMAGE_H
+#define RZ_IMAGE_IMAGE_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RZ_IMAGE_REGION ((uintptr_t)0x280000000000)
+#define RZ_IMAGE_REGION_BYTES ((uintptr_t)1 << 40)
+#define RZ_IMAGE_HANDOVER_MAX 4096
+
+/* ---- What is not part of the image ---- */
+
+/*
+ * The whole pages in [address, address + bytes) are not saved from now on, and a restore in this
+ * process leaves them as they are. Shared memory there is not mapped by a restore. Private memory
+ * there is mapped by a restore in a fresh process, and is zero. RZ_ERR_NO_MEMORY: too many ranges.
+ */
+rz_status_t rz_image_exclude(const void *address, size_t bytes);
+
+/* The inverse, also for a part of what was excluded. */
+rz_status_t rz_image_include(const void *address, size_t bytes);
+
+/* The descriptor is not saved, and a restore in this process leaves it open under its number.
+ * RZ_ERR_INVALID: no possible descriptor. */
+rz_status_t rz_image_exclude_descriptor(int fd);
+rz_status_t rz_image_include_descriptor(int fd);
+
+/* The thread is neither stopped nor saved nor ended. It may use only memory that is excluded and
+ * no function of libc, and its kernel thread id is `tid`. RZ_ERR_NO_MEMORY: too many. */
+rz_status_t rz_image_exclude_thread(int tid);
+rz_status_t rz_image_include_thread(int tid);
+
+/* An address in the reserved region where `bytes` are free. They are reserved, without memory,
+ * until the caller maps over them (MAP_FIXED) or releases them. NULL: no room, or not on this
+ * machine. */
+void *rz_image_region_reserve(size_t bytes);
+
+/* Unmaps what was reserved, or mapped there. */
+void rz_image_region_release(void *address, size_t bytes);
+
+/* Moves a descriptor to a number that programs do not reach, so that it is not where the image has
+ * a file; excludes it, close-on-exec. Returns the new number; -1: none is free, and fd stays. */
+int rz_image_descriptor_aside(int fd);
+
+/* ---- Saving ---- */
+
+enum rz_image_result {
+    RZ_IMAGE_SAVED,    /* in the process that was saved */
+    RZ_IMAGE_RESTORED, /* in the process that rz_image_restore made what the image says */
+    RZ_IMAGE_NO_ROOM,  /* fd cannot hold *bytes bytes; nothing is saved */
+    RZ_IMAGE_REFUSED,  /* this process cannot be saved: rz_image_check */
+    RZ_IMAGE_FAILED,   /* the operating system refused */
+};
+
+/* RZ_OK: this process can be saved. RZ_ERR_UNSUPPORTED: why not: the descriptor, thread, mapping,
+ * child or timer. A thread that does not stop is found only by saving. */
+rz_status_t rz_image_check(char *why, size_t max);
+
+/* About how many bytes a save into an empty object needs now; an object with an older image may
+ * need up to twice as many. 0: not on this machine. */
+uint64_t rz_image_bytes(void);
+
+/*
+ * Saves this process into fd, a memfd or another file that pread and pwrite can be used on, open
+ * for both. *bytes: the size of the image. fd grows if it can. It is excluded by being an argument.
+ *
+ * fd may hold an older image of this process. Then only pages are written that have changed since:
+ * the image says of which process and which save it is, and this process knows in which save each
+ * of its pages was last found to have changed (README.md). Any other contents are overwritten.
+ * While it is written, and after any result other than RZ_IMAGE_SAVED, fd holds no image.
+ *
+ * Returns twice, as fork does: RZ_IMAGE_SAVED now, and RZ_IMAGE_RESTORED after rz_image_restore
+ * with this image, where *bytes is set as well. The other threads of the program stand still during
+ * the call, wherever they are, by a signal; so no lock of libc is taken in it.
+ */
+enum rz_image_result rz_image_save(int fd, uint64_t *bytes, char *why, size_t max);
+
+/*
+ * Which pages of the file (4096 bytes, in the order of the file) the last rz_image_save has
+ * written: bit p % 8 of byte p / 8, as in ckpt/pages.h; up to rz_pages_bitmap_bytes of the image's
+ * size. Valid until the next save. NULL: nothing has been saved.
+ */
+const uint8_t *rz_image_written(uint64_t *pages);
+
+/* ---- Restoring ---- */
+
+/*
+ * Makes this process what the image of `bytes` bytes in fd says. Returns only if that is refused,
+ * and then nothing has changed: RZ_ERR_MALFORMED: no image; RZ_ERR_UNSUPPORTED: not in this
+ * process: another program, library, processor or kernel, or its addresses, descriptors or files
+ * are in the way; RZ_ERR_NO_MEMORY; RZ_ERR_SYSTEM. What the operating system refuses later than
+ * that ends the process with a sentence on standard error and status RZ_IMAGE_EXIT_STATUS.
+ *
+ * handover: up to RZ_IMAGE_HANDOVER_MAX bytes for the restored process.
+ *
+ * In this process stay as they are: what is excluded when this is called, the reserved region,
+ * descriptors 0, 1 and 2, fd, and process-wide properties that no image has (README.md). All other
+ * descriptors are closed, all other threads end.
+ */
+rz_status_t rz_image_restore(int fd, uint64_t bytes, const void *handover, size_t handover_bytes,
+                             char *why, size_t max);
+#define RZ_IMAGE_EXIT_STATUS 99
+
+/* The handover of the last rz_image_restore that this process is the result of; NULL: of none. */
+const void *rz_image_handover(size_t *bytes);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The mappings of this process, as /proc says them. Also in the restore program. */
+#include "image/area.h"
+
+#include "image/raw_call.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+long rz_image_read_file(const char *path, char *to, size_t max)
+{
+    long fd = RZ_RAW4(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    size_t n = 0;
+    long more = 1;
+    while (n < max && more > 0) {
+        more = RZ_RAW3(read, fd, to + n, max - n);
+        n += more > 0 ? (size_t)more : 0;
+    }
+    RZ_RAW1(close, fd);
+    return more < 0 ? -1 : (long)n;
+}
+
+static const char *take_number(const char *c, uint64_t *value)
+{
+    *value = 0;
+    while ((*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'f')) {
+        *value = *value << 4 | (uint64_t)(*c <= '9' ? *c - '0' : *c - 'a' + 10);
+        c++;
+    }
+    return c + 1;
+}
+
+/* A line of /proc/self/maps: start-end rwxp offset device inode path */
+static const char *take_line(const char *c, struct rz_image_tables *tables)
+{
+    struct rz_image_region *r = &tables->region[tables->head.n_regions++];
+    rz_raw_zero(r, sizeof(*r));
+    c = take_number(c, &r->start);
+    c = take_number(c, &r->end);
+    r->protection = (uint8_t)((c[0] == 'r' ? PROT_READ : 0) | (c[1] == 'w' ? PROT_WRITE : 0) |
+                              (c[2] == 'x' ? PROT_EXEC : 0));
+    r->shared = c[3] == 's';
+    c = take_number(c + 5, &r->offset);
+    for (int blanks = 0; blanks < 2; c++) {
+        blanks += *c == ' ';
+    }
+    while (*c == ' ') {
+        c++;
+    }
+    r->path = tables->head.n_text;
+    while (*c != '\n') {
+        tables->text[tables->head.n_text++] = *c++;
+    }
+    tables->text[tables->head.n_text++] = '\0';
+    return c + 1;
+}
+
+rz_status_t rz_image_read_maps(struct rz_image_tables *tables)
+{
+    /* Of this thread: the kernel's first one may have ended. */
+    long n = rz_image_read_file("/proc/thread-self/maps", RZ_AREA->maps, sizeof(RZ_AREA->maps));
+    tables->head.n_regions = tables->head.n_text = 0;
+    if (n <= 0) {
+        rz_raw_copy(RZ_AREA->why, "/proc cannot be read", 21);
+        return RZ_ERR_SYSTEM;
+    }
+    const char *end = RZ_AREA->maps + n;
+    for (const char *c = RZ_AREA->maps; c < end;) {
+        if (n == (long)sizeof(RZ_AREA->maps) || tables->head.n_regions == RZ_IMAGE_REGIONS) {
+            rz_raw_copy(RZ_AREA->why, "there are too many mappings", 28);
+            return RZ_ERR_UNSUPPORTED;
+        }
+        c = take_line(c, tables);
+    }
+    return RZ_OK;
+}
+
+const struct rz_image_region *rz_image_named(const struct rz_image_tables *tables, const char *name)
+{
+    for (uint32_t i = 0; i < tables->head.n_regions; i++) {
+        if (rz_raw_same(tables->text + tables->region[i].path, name)) {
+            return &tables->region[i];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which mappings are part of the image, and which cannot be. */
+#include "image/area.h"
+
+#include "image/raw_call.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/* As /proc/self/maps names what has no file. */
+static const char *name_of(const char *path)
+{
+    return *path ? path : "shared memory without a name";
+}
+
+static rz_status_t refuse_shared(const struct rz_image_region *r, const char *path)
+{
+    return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                           "%s is mapped at 0x%lx, shared with the kernel or other processes",
+                           name_of(path), r->start);
+}
+
+/* Only the page with the head of a file has its build id. */
+static void note_identity(struct rz_image_region *r, const char *path)
+{
+    struct stat st;
+    if (RZ_RAW4(newfstatat, AT_FDCWD, path, &st, 0) != 0) {
+        return; /* the restore will say that the file is missing */
+    }
+    r->file_bytes = (uint64_t)st.st_size;
+    r->file_time = (uint64_t)st.st_mtim.tv_sec;
+    if (r->offset == 0) {
+        r->id_bytes =
+            (uint8_t)(r->protection & PROT_READ
+                          ? rz_image_build_id((const void *)r->start,
+                                              r->end - r->start < RZ_IMAGE_PAGE ? r->end - r->start
+                                                                                : RZ_IMAGE_PAGE,
+                                              r->id)
+                          : rz_image_build_id_of(path, r->id));
+    }
+}
+
+/* What the mapping is in the image. *in: whether it is. */
+static rz_status_t classify_region(struct rz_image_region *r, const char *path, bool *in)
+{
+    bool named = *path == '/', deleted = rz_raw_ends(path, " (deleted)");
+    *in = false;
+    if (rz_image_in_region(r->start, r->end) || rz_image_of_kernel(path) ||
+        (r->shared && rz_image_excluded_whole(r->start, r->end))) {
+        return RZ_OK;
+    }
+    bool device = rz_raw_begins(path, "/dev/") && !rz_raw_begins(path, "/dev/shm/") &&
+                  !(rz_raw_same(path, "/dev/zero") && !r->shared);
+    if (rz_raw_begins(path, "anon_inode:") || device ||
+        (r->shared && (!named || deleted || (r->protection & PROT_WRITE)))) {
+        return refuse_shared(r, path);
+    }
+    *in = true;
+    r->kind = !named || rz_raw_same(path, "/dev/zero") ? RZ_IMAGE_ANONYMOUS
+              : deleted                                ? RZ_IMAGE_WHOLE
+                                                       : RZ_IMAGE_MAPPED;
+    return RZ_OK;
+}
+
+rz_status_t rz_image_choose_regions(struct rz_image_tables *image)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < image->head.n_regions; i++) {
+        struct rz_image_region *r = &image->region[i];
+        const char *path = image->text + r->path;
+        bool in;
+        rz_status_t status = classify_region(r, path, &in);
+        if (status != RZ_OK) {
+            return status;
+        }
+        if (in) {
+            if (r->kind == RZ_IMAGE_MAPPED) {
+                note_identity(r, path);
+            }
+            image->region[n++] = *r;
+        }
+    }
+    image->head.n_regions = n;
+    return RZ_OK;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What must hold before anything is changed: the same program and libraries, processor and kernel,
+ * and nothing in the way of the image's addresses, descriptors and files. */
+#include "image/restore_checks.h"
+
+#include "image/raw_call.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/* The index is ascending, within private regions and within the slots. */
+static rz_status_t check_index(const struct rz_image_tables *image)
+{
+    const struct rz_image_run *run = rz_image_pool(RZ_POOL_INDEX);
+    uint64_t page = 0, end = 0;
+    for (uint32_t i = 0; i < image->head.n_regions; i++) {
+        const struct rz_image_region *r = &image->region[i];
+        if (r->start >= r->end || r->start < end || (r->start | r->end) % RZ_IMAGE_PAGE != 0 ||
+            r->path >= image->head.n_text || rz_image_in_region(r->start, r->end)) {
+            return rz_image_refuse(RZ_ERR_MALFORMED, "the image is damaged");
+        }
+        end = r->end;
+    }
+    for (uint64_t i = 0; i < image->head.n_index; page = run[i].page + run[i].pages, i++) {
+        if (run[i].pages == 0 || run[i].page < page || run[i].pages > image->head.slots ||
+            run[i].value > image->head.slots - run[i].pages ||
+            (run[i].page + run[i].pages) * RZ_IMAGE_PAGE > end) {
+            return rz_image_refuse(RZ_ERR_MALFORMED, "the image is damaged");
+        }
+    }
+    return RZ_OK;
+}
+
+static bool same_identity(const struct rz_image_region *r, const char *path, const struct stat *st)
+{
+    uint8_t id[20];
+    if (r->id_bytes == 0) {
+        return (uint64_t)st->st_size == r->file_bytes &&
+               (uint64_t)st->st_mtim.tv_sec == r->file_time;
+    }
+    if (rz_image_build_id_of(path, id) != r->id_bytes) {
+        return false;
+    }
+    for (uint32_t i = 0; i < r->id_bytes; i++) {
+        if (id[i] != r->id[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A file's first mapping has its build id; of the others only the size can be compared, unless none
+ * is of the beginning. */
+static rz_status_t check_mapped_files(const struct rz_image_tables *image)
+{
+    const struct rz_image_region *first = NULL;
+    for (uint32_t i = 0; i < image->head.n_regions; i++) {
+        const struct rz_image_region *r = &image->region[i];
+        const char *path = image->text + r->path;
+        struct stat st;
+        if (r->kind != RZ_IMAGE_MAPPED) {
+            continue;
+        }
+        if (RZ_RAW4(newfstatat, AT_FDCWD, path, &st, 0) != 0) {
+            return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s, which the image maps, is missing",
+                                   path);
+        }
+        bool identified =
+            first && first->id_bytes > 0 && rz_raw_same(image->text + first->path, path);
+        if (!(identified ? (uint64_t)st.st_size == r->file_bytes : same_identity(r, path, &st))) {
+            return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s is another file than the image maps",
+                                   path);
+        }
+        first = r->id_bytes > 0 ? r : first;
+    }
+    return RZ_OK;
+}
+
+static rz_status_t check_program(const struct rz_image_tables *image)
+{
+    char path[4096];
+    long n = RZ_RAW4(readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path) - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return rz_raw_same(path, image->text + image->head.program)
+               ? RZ_OK
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED, "the image is of another program: %s",
+                                 image->text + image->head.program);
+}
+
+/* With address space randomisation the kernel's heap is elsewhere. If it is below that of the image
+ * brk fails, and malloc does without. Above it, glibc takes the kernel's refusal for success. */
+static rz_status_t check_heap(const struct rz_image_tables *image)
+{
+    const struct rz_image_region *heap = rz_image_named(&RZ_AREA->here, "[heap]");
+    return (uint64_t)RZ_RAW1(brk, 0) <= image->head.brk || (heap && heap->start <= image->head.brk)
+               ? RZ_OK
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED, "the heap of this process lies above that of "
+                                                     "the image: start the program again");
+}
+
+/* What is excluded here, where the image has a mapping. Memory of the program that is excluded in
+ * this process stays in its mapping; all else is in the way. */
+static rz_status_t check_overlap(const struct rz_image_region *r)
+{
+    const struct rz_image_tables *here = &RZ_AREA->here;
+    for (uint32_t i = 0; i < RZ_AREA->n_excluded; i++) {
+        uint64_t start = RZ_AREA->excluded[i].start, end = RZ_AREA->excluded[i].end;
+        start = start > r->start ? start : r->start;
+        end = end < r->end ? end : r->end;
+        for (uint32_t k = 0; start < end && k < here->head.n_regions; k++) {
+            const struct rz_image_region *h = &here->region[k];
+            if (h->end <= start || h->start >= end) {
+                continue;
+            }
+            if (!RZ_AREA->in_place || h->shared != r->shared || h->start > start) {
+                break;
+            }
+            start = h->end;
+        }
+        if (start < end) {
+            return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                   "excluded memory at 0x%lx is where the image has a mapping",
+                                   start);
+        }
+    }
+    return RZ_OK;
+}
+
+static rz_status_t check_addresses(const struct rz_image_tables *image)
+{
+    for (uint32_t i = 0; i < image->head.n_regions; i++) {
+        const struct rz_image_region *r = &image->region[i];
+        if (rz_image_excluded(r->start, r->end)) {
+            rz_status_t status = check_overlap(r);
+            if (status != RZ_OK) {
+                return status;
+            }
+        }
+    }
+    return RZ_OK;
+}
+
+static rz_status_t check_file(const struct rz_image_file *file, const char *path, int fd)
+{
+    struct stat st;
+    if (file->fd == fd || rz_image_excluded_descriptor(file->fd) ||
+        file->fd == RZ_AREA->protector) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                               "descriptor %d, where the image has %s, is in use", file->fd, path);
+    }
+    if (file->same_as >= 0) {
+        return RZ_OK;
+    }
+    if (RZ_RAW4(newfstatat, AT_FDCWD, path, &st, 0) != 0 ||
+        (st.st_mode & S_IFMT) != (file->mode & S_IFMT)) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s, which was open, is missing", path);
+    }
+    if (S_ISREG(st.st_mode) && (uint64_t)st.st_size < file->bytes) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s is shorter than when it was saved", path);
+    }
+    long may = (file->flags & O_ACCMODE) == O_RDONLY   ? 4
+               : (file->flags & O_ACCMODE) == O_WRONLY ? 2
+                                                       : 6;
+    return RZ_RAW3(faccessat, AT_FDCWD, path, may) == 0
+               ? RZ_OK
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s must not be opened", path);
+}
+
+static rz_status_t check_files(const struct rz_image_tables *image, int fd)
+{
+    for (uint32_t i = 0; i < image->head.n_files; i++) {
+        const struct rz_image_file *file = &image->file[i];
+        rz_status_t status = check_file(file, image->text + file->path, fd);
+        if (status != RZ_OK) {
+            return status;
+        }
+    }
+    const char *folder = image->text + image->head.folder;
+    return RZ_RAW3(faccessat, AT_FDCWD, folder, 1) == 0
+               ? RZ_OK
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED, "the working directory %s is missing", folder);
+}
+
+static rz_status_t check_memory(const struct rz_image_tables *image)
+{
+    char text[4096];
+    long n = rz_image_read_file("/proc/meminfo", text, sizeof(text) - 1);
+    text[n > 0 ? n : 0] = '\0';
+    for (const char *c = text; *c; c++) {
+        if (rz_raw_begins(c, "\nMemAvailable:")) {
+            uint64_t available = 0, need = image->head.slots * (RZ_IMAGE_PAGE / 1024);
+            for (c += 14; *c && *c != 'k'; c++) {
+                available =
+                    *c >= '0' && *c <= '9' ? available * 10 + (uint64_t)(*c - '0') : available;
+            }
+            return need <= available
+                       ? RZ_OK
+                       : rz_image_refuse(RZ_ERR_NO_MEMORY,
+                                         "the image needs %lu KiB of memory; %lu are available",
+                                         need, available);
+        }
+    }
+    return RZ_OK;
+}
+
+/* image: as it was read, with its index. fd: its file. */
+rz_status_t rz_image_check_restore(const struct rz_image_tables *image, int fd)
+{
+    rz_status_t status = check_index(image);
+    status = status == RZ_OK ? rz_image_read_maps(&RZ_AREA->here) : status;
+    status = status == RZ_OK ? check_program(image) : status;
+    status = status == RZ_OK ? rz_image_check_process(image) : status;
+    status = status == RZ_OK ? check_mapped_files(image) : status;
+    status = status == RZ_OK ? check_heap(image) : status;
+    status = status == RZ_OK ? check_addresses(image) : status;
+    status = status == RZ_OK ? check_files(image, fd) : status;
+    return status == RZ_OK && !RZ_AREA->in_place ? check_memory(image) : status;
+}

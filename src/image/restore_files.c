@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files of the image, under their descriptors. Part of the restore program. */
+#include "image/restore_program.h"
+
+#include "image/raw_call.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static bool stays(int fd)
+{
+    return fd <= 2 || fd == RZ_AREA->fd || fd == RZ_AREA->protector ||
+           rz_image_excluded_descriptor(fd);
+}
+
+static bool in_image(int fd)
+{
+    for (uint32_t i = 0; i < RZ_AREA->image.head.n_files; i++) {
+        if (RZ_AREA->image.file[i].fd == fd) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void close_others(void)
+{
+    long folder =
+        RZ_RAW4(openat, AT_FDCWD, "/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    char *list = RZ_AREA->maps;
+    long bytes;
+    while ((bytes = RZ_RAW3(getdents64, folder, list, sizeof(RZ_AREA->maps))) > 0) {
+        for (long i = 0; i < bytes; i += *(const uint16_t *)(const void *)(list + i + 16)) {
+            int fd = 0;
+            const char *c = list + i + 19;
+            for (; *c >= '0' && *c <= '9'; c++) {
+                fd = fd * 10 + *c - '0';
+            }
+            if (*c == '\0' && fd != folder && !stays(fd) && !in_image(fd)) {
+                RZ_RAW1(close, fd);
+            }
+        }
+    }
+    RZ_RAW1(close, folder);
+}
+
+/* Whether the descriptor is open for this file in the same way. */
+static bool is_open(const struct rz_image_file *file, const char *path)
+{
+    struct stat of_name, of_fd;
+    return RZ_RAW2(fstat, file->fd, &of_fd) == 0 &&
+           RZ_RAW4(newfstatat, AT_FDCWD, path, &of_name, 0) == 0 &&
+           of_name.st_dev == of_fd.st_dev && of_name.st_ino == of_fd.st_ino &&
+           ((RZ_RAW2(fcntl, file->fd, F_GETFL) ^ file->flags) & (O_ACCMODE | O_APPEND)) == 0;
+}
+
+static void open_file(const struct rz_image_file *file, const char *path)
+{
+    long fd = RZ_RAW4(openat, AT_FDCWD, path, file->flags & ~(O_CREAT | O_TRUNC | O_EXCL), 0);
+    if (fd < 0) {
+        rz_restore_fail("the system does not open ", path);
+    }
+    if (fd != file->fd) {
+        RZ_RAW3(dup3, fd, file->fd, 0);
+        RZ_RAW1(close, fd);
+    }
+}
+
+static void restore_file(const struct rz_image_file *file)
+{
+    const char *path = RZ_AREA->image.text + file->path;
+    struct stat st;
+    if (file->same_as >= 0) {
+        RZ_RAW3(dup3, file->same_as, file->fd, 0);
+    } else if (!RZ_AREA->in_place || !is_open(file, path)) {
+        open_file(file, path);
+    }
+    RZ_RAW3(fcntl, file->fd, F_SETFD, file->close_on_exec ? FD_CLOEXEC : 0);
+    if (file->same_as >= 0) {
+        return;
+    }
+    RZ_RAW3(fcntl, file->fd, F_SETFL, file->flags);
+    if (S_ISREG(file->mode) && (file->flags & O_ACCMODE) != O_RDONLY &&
+        RZ_RAW2(fstat, file->fd, &st) == 0 && (uint64_t)st.st_size > file->bytes) {
+        RZ_RAW2(ftruncate, file->fd, file->bytes);
+    }
+    RZ_RAW3(lseek, file->fd, file->offset, SEEK_SET);
+}
+
+void rz_restore_files(void)
+{
+    close_others();
+    for (uint32_t i = 0; i < RZ_AREA->image.head.n_files; i++) {
+        restore_file(&RZ_AREA->image.file[i]);
+    }
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The mappings and pages of the image. Nothing here touches what is excluded, or the reserved
+ * region. Part of the restore program. */
+#include "image/restore_program.h"
+
+#include "image/raw_call.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#define POPULATE_WRITE 23 /* madvise, Linux 5.14 */
+#define POPULATE_MIN (16 * RZ_IMAGE_PAGE)
+
+/* ---- Mappings ---- */
+
+static bool is_special(const struct rz_image_tables *tables, const struct rz_image_region *r)
+{
+    const char *path = tables->text + r->path;
+    return rz_image_of_kernel(path) || rz_raw_same(path, "[stack]") ||
+           rz_image_in_region(r->start, r->end);
+}
+
+/* Of [at, end) what no region of the image has. next: the first region that may overlap. */
+static void unmap_gaps(uint64_t at, uint64_t end, uint32_t next)
+{
+    const struct rz_image_tables *image = &RZ_AREA->image;
+    for (; at < end; next++) {
+        bool more = next < image->head.n_regions && image->region[next].start < end;
+        uint64_t start = more ? image->region[next].start : end;
+        if (start > at) {
+            RZ_RAW2(munmap, at, start - at);
+        }
+        if (!more) {
+            return;
+        }
+        at = image->region[next].end > at ? image->region[next].end : at;
+    }
+}
+
+static void unmap_others(void)
+{
+    const struct rz_image_tables *image = &RZ_AREA->image, *here = &RZ_AREA->here;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < here->head.n_regions; i++) {
+        const struct rz_image_region *r = &here->region[i];
+        uint64_t at = r->start, stop;
+        while (next < image->head.n_regions && image->region[next].end <= r->start) {
+            next++;
+        }
+        while (!is_special(here, r) && rz_image_next_included(&at, r->end, &stop)) {
+            unmap_gaps(at, stop, next);
+            at = stop;
+        }
+    }
+}
+
+/* The kernel's pages, to where libc has been told that they are. In two steps: the old and the new
+ * place may overlap. */
+static void move_vdso(void)
+{
+    const struct rz_image_tables *here = &RZ_AREA->here;
+    const struct rz_image_region *vdso = rz_image_named(here, "[vdso]");
+    uint64_t by = vdso ? RZ_AREA->image.head.vdso - vdso->start : 0;
+    for (int step = 0; by != 0 && step < 2; step++) {
+        for (uint32_t i = 0; i < here->head.n_regions; i++) {
+            const struct rz_image_region *r = &here->region[i];
+            const char *path = here->text + r->path;
+            if (!rz_image_of_kernel(path) || rz_raw_same(path, "[vsyscall]")) {
+                continue;
+            }
+            uint64_t bytes = r->end - r->start;
+            uint64_t aside = RZ_IMAGE_ASIDE_AT + (r->start & 0xffffff);
+            if (rz_raw_failed(RZ_RAW5(mremap, step ? aside : r->start, bytes, bytes,
+                                      MREMAP_MAYMOVE | MREMAP_FIXED,
+                                      step ? r->start + by : aside))) {
+                rz_restore_fail("the kernel does not move ", path);
+            }
+        }
+    }
+}
+
+/* Whether the mapping is there as the image has it. */
+static bool is_here(const struct rz_image_region *r)
+{
+    const struct rz_image_tables *image = &RZ_AREA->image, *here = &RZ_AREA->here;
+    const char *path = image->text + r->path;
+    for (uint32_t i = 0; i < here->head.n_regions; i++) {
+        const struct rz_image_region *h = &here->region[i];
+        const char *name = here->text + h->path;
+        if (rz_raw_same(path, "[stack]") && rz_raw_same(name, path) && h->end == r->end) {
+            if (r->start < h->start) {
+                *(volatile char *)r->start = 0; /* it grows down to there */
+            }
+            return true;
+        }
+        if (h->start == r->start && h->end == r->end) {
+            return h->protection == r->protection && h->shared == r->shared &&
+                   h->offset == r->offset && rz_raw_same(path, name);
+        }
+    }
+    return false;
+}
+
+static void map_region(const struct rz_image_region *r)
+{
+    const char *path = RZ_AREA->image.text + r->path;
+    long fd = -1, flags = MAP_FIXED | (r->shared ? MAP_SHARED : MAP_PRIVATE) | MAP_NORESERVE;
+    if (r->kind == RZ_IMAGE_MAPPED) {
+        fd = RZ_RAW4(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    } else {
+        flags |= MAP_ANONYMOUS | (rz_raw_same(path, "[stack]") ? MAP_GROWSDOWN | MAP_STACK : 0);
+    }
+    long protection = r->shared ? r->protection : PROT_READ | PROT_WRITE;
+    uint64_t at = r->start, stop;
+    while (rz_image_next_included(&at, r->end, &stop)) {
+        uint64_t offset = fd < 0 ? 0 : r->offset + (at - r->start);
+        if ((r->kind == RZ_IMAGE_MAPPED && fd < 0) ||
+            RZ_RAW6(mmap, at, stop - at, protection, flags, fd, offset) != (long)at) {
+            rz_restore_fail("the system does not map ", *path ? path : "memory");
+        }
+        at = stop;
+    }
+    if (fd >= 0) {
+        RZ_RAW1(close, fd);
+    }
+}
+
+/* ---- Pages ---- */
+
+/* Again what the file says, or zero. */
+static void discard(uint64_t at, uint64_t end)
+{
+    uint64_t stop;
+    while (at < end && rz_image_next_included(&at, end, &stop)) {
+        RZ_RAW3(madvise, at, stop - at, MADV_DONTNEED);
+        at = stop;
+    }
+}
+
+static void take_bytes(uint64_t at, uint64_t bytes, uint64_t offset)
+{
+    while (bytes > 0) {
+        long n = RZ_RAW4(pread64, RZ_AREA->fd, at, bytes < 1 << 30 ? bytes : 1 << 30, offset);
+        if (n <= 0) {
+            rz_restore_fail("the pages of the image cannot be read", "");
+        }
+        at += (uint64_t)n, offset += (uint64_t)n, bytes -= (uint64_t)n;
+    }
+}
+
+static void take_pages(const struct rz_image_run *run, bool new)
+{
+    uint64_t start = run->page * RZ_IMAGE_PAGE, end = start + run->pages * RZ_IMAGE_PAGE;
+    uint64_t at = start, stop;
+    while (at < end && rz_image_next_included(&at, end, &stop)) {
+        if (new &&stop - at >= POPULATE_MIN) {
+            RZ_RAW3(madvise, at, stop - at, POPULATE_WRITE);
+        }
+        take_bytes(at, stop - at, (1 + run->value) * RZ_IMAGE_PAGE + (at - start));
+        at = stop;
+    }
+}
+
+/* run: the first one that may have pages of the region; returned: the first one of the next. */
+static const struct rz_image_run *fill_region(const struct rz_image_region *r, bool kept,
+                                              const struct rz_image_run *run,
+                                              const struct rz_image_run *end)
+{
+    const long writable = PROT_READ | PROT_WRITE;
+    uint64_t at = r->start, last = r->end / RZ_IMAGE_PAGE, bytes = r->end - r->start;
+    bool open = !kept || (r->protection & writable) == writable;
+    for (; run < end && run->page < last; run++) {
+        struct rz_image_run part = *run;
+        uint64_t first = at / RZ_IMAGE_PAGE, before = part.page < first ? first - part.page : 0;
+        part.page += before, part.value += before, part.pages -= before;
+        part.pages = part.pages < last - part.page ? part.pages : last - part.page;
+        if (!open) {
+            open = RZ_RAW3(mprotect, r->start, bytes, writable) == 0;
+        }
+        if (kept) {
+            discard(at, part.page * RZ_IMAGE_PAGE);
+        }
+        take_pages(&part, !kept);
+        at = (part.page + part.pages) * RZ_IMAGE_PAGE;
+        if (run->page + run->pages > last) { /* the rest is of the next region */
+            break;
+        }
+    }
+    if (kept && !r->shared) {
+        discard(at, r->end);
+    }
+    if (!r->shared && r->protection != writable &&
+        (!kept || (r->protection & writable) != writable)) {
+        RZ_RAW3(mprotect, r->start, bytes, r->protection);
+    }
+    return run;
+}
+
+/* The end of the heap first: it shrinks only over what is mapped, and grows only where nothing is.
+ */
+void rz_restore_memory(void)
+{
+    const struct rz_image_tables *image = &RZ_AREA->image;
+    const struct rz_image_run *run = (void *)(RZ_IMAGE_POOL_AT + RZ_POOL_INDEX * RZ_IMAGE_POOL_MAX);
+    const struct rz_image_run *end = run + image->head.n_index;
+    RZ_RAW1(brk, image->head.brk);
+    unmap_others();
+    move_vdso();
+    RZ_RAW1(brk, image->head.brk);
+    if (rz_image_read_maps(&RZ_AREA->here) != RZ_OK) {
+        rz_restore_fail(RZ_AREA->why, "");
+    }
+    for (uint32_t i = 0; i < image->head.n_regions; i++) {
+        bool kept = is_here(&image->region[i]);
+        if (!kept) {
+            map_region(&image->region[i]);
+        }
+        run = fill_region(&image->region[i], kept, run, end);
+    }
+}

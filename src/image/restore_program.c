@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The restore program: linked apart, at the fixed address where it runs, without any reference to
+ * something else. It runs in the kernel's first thread, on a stack of its own, when all checks have
+ * passed; what is refused to it ends the process.
+ */
+#include "image/restore_program.h"
+
+#include "image/raw_call.h"
+
+#include <sched.h>
+#include <signal.h>
+
+#define SET_FS 0x1002
+#define REQUEST_VECTOR_PERMISSION 0x1023 /* arch_prctl */
+#define VECTOR_STATES 64
+
+void rz_restore_fail(const char *what, const char *which)
+{
+    static const char head[] = "rhizome: this process cannot be restored: ";
+    RZ_RAW3(write, 2, head, sizeof(head) - 1);
+    RZ_RAW3(write, 2, what, rz_raw_length(what));
+    RZ_RAW3(write, 2, which, rz_raw_length(which));
+    RZ_RAW3(write, 2, "\n", 1);
+    while (true) {
+        RZ_RAW1(exit_group, RZ_IMAGE_EXIT_STATUS);
+    }
+}
+
+/* The compiler calls these. */
+void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
+{
+    rz_raw_copy(to, from, bytes);
+    return to;
+}
+
+void *memset(void *to, int value, size_t bytes)
+{
+    void *at = to;
+    __asm__ volatile("rep stosb" : "+D"(at), "+c"(bytes) : "a"(value) : "memory");
+    return to;
+}
+
+static void await_ends(void)
+{
+    for (uint32_t i = 0; i < RZ_AREA->n_parked; i++) {
+        while ((int32_t)i != RZ_AREA->restorer &&
+               atomic_load(&RZ_AREA->parked[i].state) == RZ_THREAD_PARKED) {
+            RZ_RAW0(sched_yield);
+        }
+    }
+}
+
+static void restore_process(void)
+{
+    const struct rz_image_head *head = &RZ_AREA->image.head;
+    const char *folder = RZ_AREA->image.text + head->folder;
+    if (RZ_RAW1(chdir, folder) != 0) {
+        rz_restore_fail("there is no more folder ", folder);
+    }
+    RZ_RAW1(umask, head->mask_of_files);
+    for (int i = 0; i < RZ_IMAGE_LIMITS; i++) {
+        uint64_t limit[2]; /* hard limits are the launcher's */
+        if (RZ_RAW4(prlimit64, 0, i, 0, limit) == 0) {
+            limit[0] = head->limit[i][0] < limit[1] ? head->limit[i][0] : limit[1];
+            RZ_RAW4(prlimit64, 0, i, limit, 0);
+        }
+    }
+    for (int i = 1; i < RZ_IMAGE_SIGNALS; i++) {
+        if (!(RZ_AREA->park_left && i == RZ_AREA->park_signal)) {
+            RZ_RAW4(rt_sigaction, i, head->action[i], 0, 8);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        RZ_RAW3(setitimer, i, head->timer[i], 0);
+    }
+    for (int i = 0; i < VECTOR_STATES; i++) {
+        if (head->vector_permission >> i & 1) {
+            RZ_RAW2(arch_prctl, REQUEST_VECTOR_PERMISSION, i); /* no error if it is granted */
+        }
+    }
+}
+
+/* glibc continues with the thread ids that it knew: held recursive locks name them. */
+static void restore_threads(uint32_t own)
+{
+    const struct rz_image_tables *image = &RZ_AREA->image;
+    const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                       CLONE_SYSVSEM | CLONE_SETTLS | CLONE_CHILD_CLEARTID;
+    RZ_AREA->n_parked = 1;
+    for (uint32_t i = 1; i < image->head.n_threads; i++) {
+        uint32_t slot = (uint32_t)image->thread[i].slot;
+        while (RZ_AREA->n_parked <= slot) {
+            atomic_store(&RZ_AREA->parked[RZ_AREA->n_parked++].state, RZ_THREAD_FREE);
+        }
+        RZ_AREA->parked[slot].thread = image->thread[i];
+        atomic_store(&RZ_AREA->parked[slot].state, RZ_THREAD_PARKED);
+    }
+    for (uint32_t i = 0; i < image->head.n_threads; i++) {
+        const struct rz_image_thread *t = &image->thread[i];
+        if (i != own &&
+            rz_image_clone(flags, t->registers.rsp, t->tid_at, t->fs, &t->registers) < 0) {
+            rz_restore_fail("the system makes no more threads", "");
+        }
+    }
+}
+
+__attribute__((section(".text.start"))) void rz_restore_program_main(void)
+{
+    const struct rz_image_tables *image = &RZ_AREA->image;
+    uint32_t own = image->head.leader < image->head.n_threads ? image->head.leader : 0;
+    await_ends();
+    rz_restore_memory();
+    rz_restore_files();
+    restore_process();
+    rz_raw_copy(RZ_AREA->handover, RZ_AREA->handover_next, RZ_AREA->handover_next_bytes);
+    RZ_AREA->handover_bytes = RZ_AREA->handover_next_bytes;
+    RZ_AREA->restored = true;
+    restore_threads(own);
+    RZ_RAW2(arch_prctl, SET_FS, image->thread[own].fs);
+    rz_image_registers_load(&image->thread[own].registers);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Saving: the threads stop, the tables are made, the pages that have changed are written. */
+#include "image/area.h"
+#include "image/raw_call.h"
+#include "image/tables.h"
+
+#include <sys/mman.h>
+
+#define NOT_HERE "the addresses of the reserved region (image.h) are in use"
+#define BUSY "another thread saves or restores this process"
+
+/* All but threads and pages. */
+static rz_status_t make_tables(int fd)
+{
+    struct rz_image_tables *image = &RZ_AREA->image;
+    rz_status_t status = rz_image_read_maps(image);
+    image->head.vdso = rz_image_vdso(image, &image->head.vdso_hash);
+    status = status == RZ_OK ? rz_image_choose_regions(image) : status;
+    status = status == RZ_OK ? rz_image_note_files(image, fd) : status;
+    status = status == RZ_OK ? rz_image_refuse_others() : status;
+    return status == RZ_OK ? rz_image_note_process(image) : status;
+}
+
+rz_status_t rz_image_check(char *why, size_t max)
+{
+    uint64_t mask;
+    if (!rz_image_area_ready()) {
+        if (why && max > sizeof(NOT_HERE)) {
+            rz_raw_copy(why, NOT_HERE, sizeof(NOT_HERE));
+        }
+        return RZ_ERR_UNSUPPORTED;
+    }
+    if (!rz_image_enter(&mask)) {
+        return rz_image_tell(rz_image_refuse(RZ_ERR_UNSUPPORTED, BUSY), why, max);
+    }
+    rz_status_t status = rz_image_tell(make_tables(-1), why, max);
+    rz_image_leave(&mask);
+    return status;
+}
+
+/* Pages without a file, resident or not, as /proc says: an upper bound in all usual cases. */
+uint64_t rz_image_bytes(void)
+{
+    char text[256];
+    uint64_t number[7] = {0};
+    long n = rz_image_read_file("/proc/self/statm", text, sizeof(text) - 1);
+    const char *c = text;
+    text[n > 0 ? n : 0] = '\0';
+    for (int i = 0; i < 7 && *c; i++) {
+        for (; *c >= '0' && *c <= '9'; c++) {
+            number[i] = number[i] * 10 + (uint64_t)(*c - '0');
+        }
+        c += *c == ' ';
+    }
+    uint64_t own = number[1] > number[2] ? number[1] - number[2] : 0; /* resident, less of files */
+    return n <= 0 ? 0 : (own + 1) * RZ_IMAGE_PAGE + (1 << 20);
+}
+
+/* The threads that are parked, into the tables. */
+static void note_parked(void)
+{
+    struct rz_image_tables *image = &RZ_AREA->image;
+    int pid = (int)RZ_RAW0(getpid);
+    uint32_t n = 1;
+    for (uint32_t i = 1; i < RZ_AREA->n_parked; i++) {
+        if (RZ_AREA->parked[i].state == RZ_THREAD_PARKED) {
+            image->thread[n] = RZ_AREA->parked[i].thread;
+            image->thread[n++].slot = (int32_t)i;
+        }
+    }
+    image->head.n_threads = image->head.leader = n;
+    for (uint32_t i = 0; i < n; i++) {
+        if (image->thread[i].tid == pid) {
+            image->head.leader = i;
+        }
+    }
+}
+
+/* The index of an image of this process in the file, into OLDER. */
+static void take_older(int fd, uint64_t *slots, uint64_t *save)
+{
+    struct rz_image_head *older = &RZ_AREA->here.head;
+    *slots = *save = 0;
+    RZ_AREA->pool_used[RZ_POOL_OLDER] = 0;
+    if (RZ_AREA->life[0] == 0 || rz_image_take_tables(fd, &RZ_AREA->here) != RZ_OK ||
+        older->life[0] != RZ_AREA->life[0] || older->life[1] != RZ_AREA->life[1] ||
+        !rz_image_pool_need(RZ_POOL_OLDER, RZ_AREA->pool_used[RZ_POOL_INDEX])) {
+        return;
+    }
+    rz_raw_copy(rz_image_pool(RZ_POOL_OLDER), rz_image_pool(RZ_POOL_INDEX),
+                RZ_AREA->pool_used[RZ_POOL_INDEX]);
+    RZ_AREA->pool_used[RZ_POOL_OLDER] = RZ_AREA->pool_used[RZ_POOL_INDEX];
+    *slots = older->slots;
+    *save = older->save;
+}
+
+static rz_status_t save_pages(int fd)
+{
+    struct rz_image_head *head = &RZ_AREA->image.head;
+    uint64_t older_slots, older_save;
+    take_older(fd, &older_slots, &older_save);
+    head->life[0] = RZ_AREA->life[0], head->life[1] = RZ_AREA->life[1];
+    head->save = ++RZ_AREA->saves;
+    rz_status_t status = rz_image_scan();
+    status = status == RZ_OK ? rz_image_plan(older_slots, older_save) : status;
+    return status == RZ_OK ? rz_image_write(fd) : status;
+}
+
+/* In the restored process, where this call returns once more. The other threads run already. */
+static enum rz_image_result restored(uint64_t *bytes)
+{
+    const struct rz_image_thread *thread = &RZ_AREA->image.thread[0];
+    rz_image_threads_await();
+    *bytes = RZ_AREA->image.head.bytes;
+    atomic_store(&RZ_AREA->busy, 0);
+    rz_image_thread_become(thread);
+    return RZ_IMAGE_RESTORED;
+}
+
+static enum rz_image_result result_of(rz_status_t status, uint64_t *bytes)
+{
+    bool room = status == RZ_ERR_NO_MEMORY && RZ_AREA->need != 0;
+    *bytes = room ? RZ_AREA->need : RZ_AREA->image.head.bytes;
+    return status == RZ_OK                ? RZ_IMAGE_SAVED
+           : room                         ? RZ_IMAGE_NO_ROOM
+           : status == RZ_ERR_UNSUPPORTED ? RZ_IMAGE_REFUSED
+                                          : RZ_IMAGE_FAILED;
+}
+
+enum rz_image_result rz_image_save(int fd, uint64_t *bytes, char *why, size_t max)
+{
+    uint64_t mask;
+    if (!rz_image_area_ready()) {
+        rz_image_check(why, max);
+        return RZ_IMAGE_REFUSED;
+    }
+    if (!rz_image_enter(&mask)) {
+        rz_image_tell(rz_image_refuse(RZ_ERR_UNSUPPORTED, BUSY), why, max);
+        return RZ_IMAGE_REFUSED;
+    }
+    struct rz_image_thread *thread = &RZ_AREA->image.thread[0];
+    RZ_AREA->need = 0;
+    rz_status_t status = rz_image_threads_stop();
+    if (status == RZ_OK) {
+        status = make_tables(fd);
+        rz_image_thread_note(thread);
+        thread->mask = mask;
+        note_parked();
+        if (status == RZ_OK && rz_image_registers_save(&thread->registers) != 0) {
+            return restored(bytes);
+        }
+        status = status == RZ_OK ? save_pages(fd) : status;
+        rz_image_threads_order(RZ_ORDER_GO);
+        rz_image_threads_await();
+    }
+    enum rz_image_result result = result_of(status, bytes);
+    rz_image_tell(status, why, max);
+    rz_image_leave(&mask);
+    return result;
+}
+
+const uint8_t *rz_image_written(uint64_t *pages)
+{
+    uint64_t bytes = rz_image_area_ready() ? RZ_AREA->pool_used[RZ_POOL_WRITTEN] : 0;
+    *pages = bytes > 0 ? (RZ_AREA->image.head.bytes + RZ_IMAGE_PAGE - 1) / RZ_IMAGE_PAGE : 0;
+    return bytes > 0 ? rz_image_pool(RZ_POOL_WRITTEN) : NULL;
+}

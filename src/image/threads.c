@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The other threads: each stands in a handler, on its own stack, and from there it continues, in
+ * this process or as a new thread in a restored one. */
+#include "image/area.h"
+
+#include "image/raw_call.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/prctl.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#define GET_FS 0x1003
+#define OWN_RETURN 0x04000000 /* SA_RESTORER */
+#define RSEQ_BYTES 32
+#define RSEQ_SIGNATURE 0x53053053
+/* A thread that blocks the signal for so long is not waited for; one that does not is, longer. */
+#define BLOCKED_MAX_MS 2000
+#define STOP_MAX_MS 60000
+
+extern const ptrdiff_t __rseq_offset __attribute__((weak, visibility("default")));
+extern const unsigned __rseq_size __attribute__((weak, visibility("default")));
+
+void rz_image_thread_note(struct rz_image_thread *thread)
+{
+    RZ_RAW2(arch_prctl, GET_FS, &thread->fs);
+    RZ_RAW2(prctl, PR_GET_TID_ADDRESS, &thread->tid_at);
+    RZ_RAW3(get_robust_list, 0, &thread->robust, &thread->robust_bytes);
+    RZ_RAW2(sigaltstack, 0, thread->stack);
+    RZ_RAW2(prctl, PR_GET_NAME, thread->name);
+    thread->tid = (int32_t)RZ_RAW0(gettid);
+    thread->processors_bytes =
+        (int32_t)RZ_RAW3(sched_getaffinity, 0, sizeof(thread->processors), thread->processors);
+    bool registered = &__rseq_size && __rseq_size != 0;
+    thread->rseq = registered ? thread->fs + (uint64_t)__rseq_offset : 0;
+}
+
+/* The kernel is to write to none of the thread's memory any more. */
+bool rz_image_thread_forget(const struct rz_image_thread *thread)
+{
+    if (thread->rseq != 0 &&
+        RZ_RAW4(rseq, thread->rseq, RSEQ_BYTES, 1 /* unregister */, RSEQ_SIGNATURE) != 0) {
+        return false;
+    }
+    RZ_RAW2(set_robust_list, 0, 24);
+    return true;
+}
+
+/* What the kernel knew of the thread that was saved; called in its new thread. */
+void rz_image_thread_become(const struct rz_image_thread *thread)
+{
+    RZ_RAW1(set_tid_address, thread->tid_at);
+    RZ_RAW2(set_robust_list, thread->robust, thread->robust_bytes);
+    RZ_RAW2(sigaltstack, thread->stack, 0);
+    RZ_RAW2(prctl, PR_SET_NAME, thread->name);
+    if (RZ_AREA->in_place && thread->processors_bytes > 0) { /* elsewhere the launcher's hold */
+        RZ_RAW3(sched_setaffinity, 0, thread->processors_bytes, thread->processors);
+    }
+    if (thread->rseq != 0) {
+        RZ_RAW4(rseq, thread->rseq, RSEQ_BYTES, 0, RSEQ_SIGNATURE);
+    }
+    RZ_RAW4(rt_sigprocmask, SIG_SETMASK, &thread->mask, 0, 8);
+}
+
+/* ---- The handler ---- */
+
+static struct rz_image_parked *parked_of(int tid)
+{
+    for (uint32_t i = 1; i < RZ_AREA->n_parked; i++) {
+        if (RZ_AREA->parked[i].thread.tid == tid) {
+            return &RZ_AREA->parked[i];
+        }
+    }
+    return NULL;
+}
+
+static void end_thread(struct rz_image_parked *me)
+{
+    if (me - RZ_AREA->parked == RZ_AREA->restorer) {
+        rz_image_thread_forget(&me->thread);
+        atomic_store(&me->state, RZ_THREAD_FREE);
+        rz_image_run_restore();
+    }
+    rz_image_thread_forget(&me->thread);
+    RZ_RAW1(set_tid_address, &me->state); /* the kernel says when its stack is not used any more */
+    RZ_RAW1(exit, 0);
+}
+
+static void on_park(int signal)
+{
+    (void)signal;
+    struct rz_image_parked *me = parked_of((int)RZ_RAW0(gettid));
+    int32_t called = RZ_THREAD_CALLED;
+    if (!me || !atomic_compare_exchange_strong(&me->state, &called, RZ_THREAD_CALLED)) {
+        return; /* a signal that comes late */
+    }
+    rz_image_thread_note(&me->thread);
+    RZ_RAW4(rt_sigprocmask, SIG_SETMASK, 0, &me->thread.mask, 8);
+    if (rz_image_registers_save(&me->thread.registers) != 0) {
+        rz_image_thread_become(&me->thread);
+        atomic_store(&me->state, RZ_THREAD_FREE);
+        return;
+    }
+    atomic_store(&me->state, RZ_THREAD_PARKED);
+    while (atomic_load(&RZ_AREA->order) == RZ_ORDER_WAIT) {
+        RZ_RAW4(futex, &RZ_AREA->order, FUTEX_WAIT_PRIVATE, RZ_ORDER_WAIT, 0);
+    }
+    if (atomic_load(&RZ_AREA->order) == RZ_ORDER_END) {
+        end_thread(me);
+    }
+    atomic_store(&me->state, RZ_THREAD_FREE);
+}
+
+/* ---- Its signal: one that the program does not use, for as long as it is needed ---- */
+
+static bool take_signal(void)
+{
+    uint64_t own[4] = {(uintptr_t)on_park, SA_RESTART | OWN_RETURN,
+                       (uintptr_t)rz_image_signal_return, ~UINT64_C(0)};
+    if (RZ_AREA->park_left) {
+        RZ_RAW4(rt_sigaction, RZ_AREA->park_signal, own, 0, 8); /* a restore has taken it away */
+        return true;
+    }
+    for (int signal = 64; signal > 34; signal--) {
+        if (RZ_RAW4(rt_sigaction, signal, 0, RZ_AREA->park_action, 8) == 0 &&
+            RZ_AREA->park_action[0] == (uintptr_t)SIG_DFL) {
+            RZ_AREA->park_signal = signal;
+            return RZ_RAW4(rt_sigaction, signal, own, 0, 8) == 0;
+        }
+    }
+    return false;
+}
+
+static void give_signal_back(void)
+{
+    if (!RZ_AREA->park_left) {
+        RZ_RAW4(rt_sigaction, RZ_AREA->park_signal, RZ_AREA->park_action, 0, 8);
+    }
+}
+
+/* ---- Stopping ---- */
+
+static bool is_excluded_thread(int tid)
+{
+    for (uint32_t i = 0; i < RZ_AREA->n_excluded_threads; i++) {
+        if (RZ_AREA->excluded_thread[i] == tid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void task_path(char *path, int tid, const char *name)
+{
+    rz_raw_copy(path, "/proc/self/task/", 17);
+    rz_image_number(path + 16, (uint64_t)tid);
+    size_t n = rz_raw_length(path);
+    rz_raw_copy(path + n, name, rz_raw_length(name) + 1);
+}
+
+/* Whether the thread blocks the signal, or has ended although it is listed. */
+static bool never_stops(int tid)
+{
+    char path[64], text[4096];
+    task_path(path, tid, "/status");
+    long n = rz_image_read_file(path, text, sizeof(text) - 1);
+    text[n > 0 ? n : 0] = '\0';
+    for (const char *c = text; *c; c++) {
+        if (rz_raw_begins(c, "\nState:\tZ")) {
+            return true;
+        }
+        if (rz_raw_begins(c, "\nSigBlk:\t")) {
+            char digit = c[9 + 15 - (RZ_AREA->park_signal - 1) / 4];
+            int value = digit <= '9' ? digit - '0' : digit - 'a' + 10;
+            return value >> (RZ_AREA->park_signal - 1) % 4 & 1;
+        }
+    }
+    return false;
+}
+
+static rz_status_t refuse_thread(int tid)
+{
+    char path[64], name[64];
+    task_path(path, tid, "/comm");
+    long n = rz_image_read_file(path, name, sizeof(name) - 1);
+    name[n > 1 ? n - 1 : 0] = '\0';
+    RZ_AREA->park_left = true; /* its signal is on the way */
+    return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                           "thread %d (%s) does not stop: it blocks signals, or has ended", tid,
+                           name);
+}
+
+static rz_status_t await_parked(struct rz_image_parked *parked)
+{
+    int blocked_ms = 0;
+    for (int ms = 0; atomic_load(&parked->state) == RZ_THREAD_CALLED; ms++) {
+        int64_t nap[2] = {0, ms < 20 ? 50000 : 1000000};
+        RZ_RAW2(nanosleep, nap, 0);
+        if (ms % 16 == 15) {
+            if (RZ_RAW3(tgkill, RZ_RAW0(getpid), parked->thread.tid, 0) == -ESRCH) {
+                atomic_store(&parked->state, RZ_THREAD_GONE);
+            }
+            blocked_ms = never_stops(parked->thread.tid) ? blocked_ms + 16 : 0;
+        }
+        if (blocked_ms > BLOCKED_MAX_MS || ms > STOP_MAX_MS) {
+            return refuse_thread(parked->thread.tid);
+        }
+    }
+    return RZ_OK;
+}
+
+/* Calls the threads in the list that have not been called; how many these are, or -1. */
+static int call_threads(const char *list, long bytes)
+{
+    int new = 0, own = (int)RZ_RAW0(gettid);
+    for (long i = 0; i < bytes; i += *(const uint16_t *)(const void *)(list + i + 16)) {
+        int tid = 0;
+        for (const char *c = list + i + 19; *c >= '0' && *c <= '9'; c++) {
+            tid = tid * 10 + *c - '0';
+        }
+        if (tid == 0 || tid == own || is_excluded_thread(tid) || parked_of(tid)) {
+            continue;
+        }
+        if (RZ_AREA->n_parked == RZ_IMAGE_THREADS) {
+            return -1;
+        }
+        struct rz_image_parked *parked = &RZ_AREA->parked[RZ_AREA->n_parked];
+        parked->thread.tid = tid;
+        atomic_store(&parked->state, RZ_THREAD_CALLED);
+        RZ_AREA->n_parked++;
+        RZ_RAW3(tgkill, RZ_RAW0(getpid), tid, RZ_AREA->park_signal);
+        new ++;
+    }
+    return new;
+}
+
+static rz_status_t call_all(int *new)
+{
+    long fd = RZ_RAW4(openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return rz_image_refuse(RZ_ERR_SYSTEM, "/proc/self/task cannot be read");
+    }
+    long bytes;
+    *new = 0;
+    while (*new >= 0 &&
+           (bytes = RZ_RAW3(getdents64, fd, RZ_AREA->maps, sizeof(RZ_AREA->maps))) > 0) {
+        int called = call_threads(RZ_AREA->maps, bytes);
+        *new = called < 0 ? -1 : *new + called;
+    }
+    RZ_RAW1(close, fd);
+    return *new < 0
+               ? rz_image_refuse(RZ_ERR_UNSUPPORTED, "more than %d threads run", RZ_IMAGE_THREADS)
+               : RZ_OK;
+}
+
+/* Until all are parked, and they had made no others. On an error they run again. */
+rz_status_t rz_image_threads_stop(void)
+{
+    atomic_store(&RZ_AREA->order, RZ_ORDER_WAIT);
+    RZ_AREA->n_parked = 1; /* 0 is this thread */
+    RZ_AREA->restorer = 0;
+    if (!take_signal()) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED, "the program uses every real-time signal");
+    }
+    int new = 1;
+    rz_status_t status = RZ_OK;
+    while (status == RZ_OK && new > 0) {
+        status = call_all(&new);
+        for (uint32_t i = 1; status == RZ_OK && i < RZ_AREA->n_parked; i++) {
+            status = await_parked(&RZ_AREA->parked[i]);
+        }
+    }
+    if (status != RZ_OK) {
+        rz_image_threads_order(RZ_ORDER_GO);
+    }
+    give_signal_back();
+    return status;
+}
+
+void rz_image_threads_order(enum rz_image_order order)
+{
+    atomic_store(&RZ_AREA->order, (int32_t)order);
+    RZ_RAW3(futex, &RZ_AREA->order, FUTEX_WAKE_PRIVATE, RZ_IMAGE_THREADS);
+}
+
+/* Until those that were parked have ended or run. */
+void rz_image_threads_await(void)
+{
+    for (uint32_t i = 1; i < RZ_AREA->n_parked; i++) {
+        while (atomic_load(&RZ_AREA->parked[i].state) == RZ_THREAD_PARKED) {
+            RZ_RAW0(sched_yield);
+        }
+    }
+}

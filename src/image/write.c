@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An image into its file: the pages that the plan says, the tables, the head at last; and the index
+ * of an older image out of it. */
+#include "image/area.h"
+#include "image/tables.h"
+
+#include "image/raw_call.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+static rz_status_t put(const void *from, uint64_t bytes, uint64_t at)
+{
+    while (bytes > 0) {
+        long n = RZ_RAW4(pwrite64, RZ_AREA->fd, from, bytes < 1 << 30 ? bytes : 1 << 30, at);
+        if (n == -ENOSPC || n == -EPERM || n == -EFBIG) {
+            return rz_image_refuse(RZ_ERR_NO_MEMORY, "the image needs %lu bytes", RZ_AREA->need);
+        }
+        if (n <= 0) {
+            return rz_image_refuse(RZ_ERR_SYSTEM, "the image cannot be written: error %d", (int)-n);
+        }
+        from = (const uint8_t *)from + n, bytes -= (uint64_t)n, at += (uint64_t)n;
+    }
+    return RZ_OK;
+}
+
+rz_status_t rz_image_take(int fd, void *to, uint64_t bytes, uint64_t at)
+{
+    while (bytes > 0) {
+        long n = RZ_RAW4(pread64, fd, to, bytes < 1 << 30 ? bytes : 1 << 30, at);
+        if (n <= 0) {
+            return rz_image_refuse(n == 0 ? RZ_ERR_MALFORMED : RZ_ERR_SYSTEM,
+                                   n == 0 ? "the image is cut" : "the image cannot be read");
+        }
+        to = (uint8_t *)to + n, bytes -= (uint64_t)n, at += (uint64_t)n;
+    }
+    return RZ_OK;
+}
+
+/* ---- Tables ---- */
+
+void rz_image_table_list(struct rz_image_tables *image, struct rz_image_table table[5])
+{
+    const struct rz_image_head *head = &image->head;
+    table[0] = (struct rz_image_table){image->thread, head->n_threads * sizeof(*image->thread)};
+    table[1] = (struct rz_image_table){image->region, head->n_regions * sizeof(*image->region)};
+    table[2] = (struct rz_image_table){image->file, head->n_files * sizeof(*image->file)};
+    table[3] = (struct rz_image_table){image->text, (head->n_text + UINT64_C(7)) & ~UINT64_C(7)};
+    table[4] = (struct rz_image_table){rz_image_pool(RZ_POOL_INDEX),
+                                       head->n_index * sizeof(struct rz_image_run)};
+}
+
+uint64_t rz_image_tables_bytes(const struct rz_image_head *head)
+{
+    return head->n_threads * sizeof(struct rz_image_thread) +
+           head->n_regions * sizeof(struct rz_image_region) +
+           head->n_files * sizeof(struct rz_image_file) +
+           ((head->n_text + UINT64_C(7)) & ~UINT64_C(7)) +
+           head->n_index * sizeof(struct rz_image_run);
+}
+
+struct rz_page_hash rz_image_hash(struct rz_image_tables *image)
+{
+    struct rz_image_table table[5];
+    struct rz_page_hash hash[6], in_head = image->head.hash;
+    rz_image_table_list(image, table);
+    for (int i = 0; i < 5; i++) {
+        hash[i] = rz_page_hash(table[i].at, table[i].bytes);
+    }
+    image->head.hash = (struct rz_page_hash){0, 0};
+    hash[5] = rz_page_hash(&image->head, sizeof(image->head));
+    image->head.hash = in_head;
+    return rz_page_hash(hash, sizeof(hash));
+}
+
+/* Reads the tables of the image; the index into this pool. Nothing that is read is trusted. */
+rz_status_t rz_image_take_tables(int fd, struct rz_image_tables *image)
+{
+    struct rz_image_head *head = &image->head;
+    struct rz_image_table table[5];
+    rz_status_t status = rz_image_take(fd, head, sizeof(*head), 0);
+    if (status != RZ_OK) {
+        return status;
+    }
+    if (head->magic != RZ_IMAGE_MAGIC || head->n_threads < 1 ||
+        head->n_threads > RZ_IMAGE_THREADS || head->n_regions > RZ_IMAGE_REGIONS ||
+        head->n_files > RZ_IMAGE_FILES || head->n_text > RZ_IMAGE_TEXT - 8 ||
+        head->n_index > UINT32_MAX || head->slots > UINT64_MAX >> 13 ||
+        head->tables_at != (1 + head->slots) * RZ_IMAGE_PAGE ||
+        head->bytes != head->tables_at + rz_image_tables_bytes(head)) {
+        return rz_image_refuse(RZ_ERR_MALFORMED, "it holds no image");
+    }
+    if (!rz_image_pool_need(RZ_POOL_INDEX, head->n_index * sizeof(struct rz_image_run))) {
+        return RZ_ERR_NO_MEMORY;
+    }
+    RZ_AREA->pool_used[RZ_POOL_INDEX] = head->n_index * sizeof(struct rz_image_run);
+    rz_image_table_list(image, table);
+    uint64_t at = head->tables_at;
+    for (int i = 0; status == RZ_OK && i < 5; i++) {
+        status = rz_image_take(fd, table[i].at, table[i].bytes, at);
+        at += table[i].bytes;
+    }
+    struct rz_page_hash hash = rz_image_hash(image);
+    if (status == RZ_OK && (hash.low != head->hash.low || hash.high != head->hash.high)) {
+        return rz_image_refuse(RZ_ERR_MALFORMED, "the image is damaged");
+    }
+    return status;
+}
+
+/* ---- Pages ---- */
+
+/* The pages of the run that must be written; all are of one region. */
+static rz_status_t put_run(const struct rz_image_run *run)
+{
+    const uint8_t *written = rz_image_pool(RZ_POOL_WRITTEN);
+    size_t page = 1 + run->value, end = page + run->pages, n;
+    while (rz_pages_next_run(written, end, &page, &n)) {
+        uint64_t from = (run->page + (page - 1 - run->value)) * RZ_IMAGE_PAGE;
+        rz_status_t status = put((const void *)from, n * RZ_IMAGE_PAGE, page * RZ_IMAGE_PAGE);
+        if (status != RZ_OK) {
+            return status;
+        }
+        page += n;
+    }
+    return RZ_OK;
+}
+
+static rz_status_t put_region(const struct rz_image_region *r, struct rz_image_run run)
+{
+    bool readable = r->protection & PROT_READ;
+    if (!readable) {
+        RZ_RAW3(mprotect, r->start, r->end - r->start, r->protection | PROT_READ);
+    }
+    rz_status_t status = put_run(&run);
+    if (!readable) {
+        RZ_RAW3(mprotect, r->start, r->end - r->start, r->protection);
+    }
+    return status;
+}
+
+static rz_status_t put_pages(const struct rz_image_tables *image)
+{
+    const struct rz_image_run *run = rz_image_pool(RZ_POOL_INDEX);
+    const struct rz_image_run *end = run + rz_image_pool_runs(RZ_POOL_INDEX);
+    const struct rz_image_region *r = image->region;
+    for (; run < end; run++) {
+        struct rz_image_run left = *run;
+        while (left.pages > 0) { /* adjoining regions may be in one run */
+            while (r->end / RZ_IMAGE_PAGE <= left.page) {
+                r++;
+            }
+            struct rz_image_run part = left;
+            uint64_t until = r->end / RZ_IMAGE_PAGE;
+            part.pages = part.pages < until - part.page ? part.pages : until - part.page;
+            rz_status_t status = put_region(r, part);
+            if (status != RZ_OK) {
+                return status;
+            }
+            left.page += part.pages, left.value += part.pages, left.pages -= part.pages;
+        }
+    }
+    return RZ_OK;
+}
+
+/* ---- All of it ---- */
+
+static rz_status_t make_room(uint64_t bytes)
+{
+    struct stat st;
+    if (RZ_RAW2(fstat, RZ_AREA->fd, &st) != 0) {
+        return rz_image_refuse(RZ_ERR_SYSTEM, "the image's descriptor is not open");
+    }
+    bool much_smaller = (uint64_t)st.st_size > bytes + bytes / 4; /* then give memory back */
+    if (((uint64_t)st.st_size < bytes || much_smaller) &&
+        RZ_RAW2(ftruncate, RZ_AREA->fd, bytes) != 0 && (uint64_t)st.st_size < bytes) {
+        return rz_image_refuse(RZ_ERR_NO_MEMORY, "the image needs %lu bytes, and there are %lu",
+                               bytes, (unsigned long)st.st_size);
+    }
+    return RZ_OK;
+}
+
+/* The bitmap for those that copy the image: also the head, and all pages of the tables. */
+static rz_status_t mark_tables(const struct rz_image_head *head)
+{
+    uint64_t pages = (head->bytes + RZ_IMAGE_PAGE - 1) / RZ_IMAGE_PAGE;
+    uint64_t had = RZ_AREA->pool_used[RZ_POOL_WRITTEN], bytes = rz_pages_bitmap_bytes(pages);
+    if (!rz_image_pool_need(RZ_POOL_WRITTEN, bytes)) {
+        return RZ_ERR_NO_MEMORY;
+    }
+    uint8_t *bits = rz_image_pool(RZ_POOL_WRITTEN);
+    if (bytes > had) {
+        rz_raw_zero(bits + had, bytes - had);
+    }
+    RZ_AREA->pool_used[RZ_POOL_WRITTEN] = bytes;
+    bits[0] |= 1;
+    for (uint64_t page = 1 + head->slots; page < pages; page++) {
+        bits[page / 8] |= (uint8_t)(1 << page % 8);
+    }
+    for (uint64_t page = pages; page < bytes * 8; page++) { /* of the older image */
+        bits[page / 8] &= (uint8_t) ~(1 << page % 8);
+    }
+    return RZ_OK;
+}
+
+rz_status_t rz_image_write(int fd)
+{
+    struct rz_image_tables *image = &RZ_AREA->image;
+    struct rz_image_head *head = &image->head;
+    struct rz_image_table table[5];
+    const uint64_t none = 0;
+    RZ_AREA->fd = fd;
+    head->magic = RZ_IMAGE_MAGIC;
+    head->n_index = rz_image_pool_runs(RZ_POOL_INDEX);
+    head->tables_at = (1 + head->slots) * RZ_IMAGE_PAGE;
+    head->bytes = RZ_AREA->need = head->tables_at + rz_image_tables_bytes(head);
+    rz_status_t status = make_room(head->bytes);
+    status = status == RZ_OK ? mark_tables(head) : status;
+    status = status == RZ_OK ? put(&none, sizeof(none), 0) : status;
+    status = status == RZ_OK ? put_pages(image) : status;
+    head->hash = rz_image_hash(image);
+    rz_image_table_list(image, table);
+    uint64_t at = head->tables_at;
+    for (int i = 0; status == RZ_OK && i < 5; i++) {
+        status = put(table[i].at, table[i].bytes, at);
+        at += table[i].bytes;
+    }
+    return status == RZ_OK ? put(head, sizeof(*head), 0) : status;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --rewind: programs that are restored from images of their memory. */
+#include "launch/rzrun_rewind.h"
+
+#include "cli/quantity.h"
+
+#include <string.h>
+
+#define OPTIONS ((struct rz_rzrun_options *)target)
+
+/* A snapshot stops all ranks for a moment. */
+#define REWIND_MIN_NS (10 * RZ_MILLISECOND)
+
+RZ_CLI_TAKE(rewind)
+{
+    *why = "it needs the time from one snapshot to the next, 10ms or more: 30s, 5m";
+    OPTIONS->rewind = true;
+    return rz_quantity_duration(value, &OPTIONS->rewind_every) &&
+           OPTIONS->rewind_every >= REWIND_MIN_NS;
+}
+
+RZ_CLI_TAKE_FLAG(rewind_or_abort, OPTIONS->rewind_or_abort)
+
+RZ_CLI_TAKE(rewind_output)
+{
+    *why = "it is `drop` or `repeat`";
+    OPTIONS->rewind_repeats = strcmp(value, "repeat") == 0;
+    return OPTIONS->rewind_repeats || strcmp(value, "drop") == 0;
+}
+
+const struct rz_cli_option rz_rzrun_rewind[] = {
+    {NULL, NULL, NULL, "Programs that do nothing about failures (docs/unmodified.md)", NULL},
+    {"--rewind", NULL, "T",
+     "Each T (30s), all ranks stop for a moment, and an image of the memory of each is kept as "
+     "--checkpoint says. After a failure all ranks continue from the last images; before the "
+     "first ones, from the start of the program. The program needs no change.",
+     take_rewind},
+    {"--rewind-or-abort", NULL, NULL,
+     "End the job if a rank cannot be saved, instead of going on without a new snapshot.",
+     take_rewind_or_abort},
+    {"--rewind-output", NULL, "HOW",
+     "What a rank has written after the image from which it continues, it writes again. drop "
+     "(default): as many bytes of its output as were shown already are not shown again, which is "
+     "right for a program that writes the same again. repeat: all is shown.",
+     take_rewind_output},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static bool sets(const struct rz_texts *environment, const char *entry)
+{
+    for (uint32_t i = 0; i < environment->n; i++) {
+        if (strcmp(environment->texts[i], entry) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void rz_rzrun_rewind_settle(struct rz_rzrun_options *options)
+{
+    bool foreign = options->mpi == RZ_MPI_PMIX || options->mpi == RZ_MPI_PMI1;
+    const char *other = options->no_ft ? "--no-ft"
+                        : foreign      ? "--mpi"
+                        : options->on_failure_given && options->on_failure != RZ_ON_FAILURE_REPAIR
+                            ? "--on-failure"
+                        : options->detector == RZ_DETECTOR_FLAT     ? "--detector flat"
+                        : sets(&options->environment, "RZ_NET=ucx") ? "--net ucx"
+                                                                    : NULL;
+    if (!options->rewind) {
+        if (options->rewind_or_abort) {
+            rz_cli_refuse(&rz_rzrun_cli, "--rewind-or-abort needs --rewind T");
+        }
+        return;
+    }
+    if (other) {
+        rz_cli_refuse(&rz_rzrun_cli, "--rewind and %s cannot be combined", other);
+    }
+    options->on_failure = RZ_ON_FAILURE_REPAIR;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Saving the image of this process, and giving it to the daemon, which keeps it as it does the
+ * pieces of checkpoints. */
+#ifndef RZ_MPI_IMAGE_KEEP_H
+#define RZ_MPI_IMAGE_KEEP_H
+
+#include "image/image.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether the last image of this epoch is committed: only then the next one may be stored. */
+bool rz_image_settled(void);
+
+/* Saves this process. Returns twice (rz_image_save). *why is text for the user if it fails. */
+enum rz_image_result rz_image_keep(char *why, size_t max);
+
+/* All ranks have saved: the image counts, and goes to the daemon. */
+void rz_image_store(void);
+
+/* One of the others has not: it is of no use. */
+void rz_image_drop(void);
+
+/* A new epoch: images are counted anew. */
+void rz_images_begin(void);
+
+#endif

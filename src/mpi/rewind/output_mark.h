@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What this process has written to standard output and error, which its daemon counts: so that what
+ * a restored process writes again is not shown again. */
+#ifndef RZ_MPI_OUTPUT_MARK_H
+#define RZ_MPI_OUTPUT_MARK_H
+
+#include "link/link.h"
+
+/* Learns how much this process has written so far, and remembers it: it is in the image that is
+ * saved next. MPI_SUCCESS or RZM_ROLLBACK. */
+int rz_output_mark(void);
+
+/* Tells the daemon that this process, which was restored, goes on from there. */
+void rz_output_go_on(void);
+
+/* Tells it that this process begins from the start. */
+void rz_output_begin(struct rz_link *link);
+
+#endif

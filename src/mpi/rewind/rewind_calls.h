@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The chapter of rhizome/rewind.h. Called with the engine lock held; returns as chapters do. */
+#ifndef RZ_MPI_REWIND_CALLS_H
+#define RZ_MPI_REWIND_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+int rzm_rewind_now(void);
+int rzm_rewind_exclude(void *address, size_t bytes);
+int rzm_rewind_forbid(bool forbid);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Objects whose state lies outside of the process: windows, open files, spawned processes. */
+#include "mpi/rewind/rewind_refusals.h"
+
+#include "base/no_memory.h"
+#include "image/image.h"
+#include "mpi/engine/liveness.h"
+#include "mpi/engine/paths.h"
+#include "mpi/io/file_object.h"
+#include "mpi/rma/window.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool anything_spawned(void)
+{
+    for (uint32_t slot = rz_engine.info->n_ranks; slot < rz_engine.info->n_slots; slot++) {
+        if (rz_board_incarnation(rz_liveness.members[slot].word) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- What is the library's, and in no image ---- */
+
+static struct {
+    int *fds; /* [n], as they were at the last look: a number may be the program's by now */
+    unsigned n, max;
+} ours;
+static int excluded_thread; /* of the link */
+
+static void exclude_descriptor(void *arg, int fd)
+{
+    (void)arg;
+    if (ours.n == ours.max) {
+        unsigned more = ours.max == 0 ? 64 : ours.max * 2;
+        int *bigger = realloc(ours.fds, more * sizeof(*bigger));
+        rz_need_memory(bigger, "for a snapshot");
+        ours.fds = bigger;
+        ours.max = more;
+    }
+    ours.fds[ours.n++] = fd;
+    rz_image_exclude_descriptor(fd);
+}
+
+void rz_snapshot_leave_out(void)
+{
+    while (ours.n > 0) {
+        rz_image_include_descriptor(ours.fds[--ours.n]);
+    }
+    rz_link_descriptors(rz_engine.link, exclude_descriptor, NULL);
+    rz_paths_descriptors(exclude_descriptor, NULL);
+    int thread = rz_link_thread(rz_engine.link);
+    if (thread != excluded_thread) {
+        rz_image_include_thread(excluded_thread);
+        rz_image_exclude_thread(thread);
+        excluded_thread = thread;
+    }
+}
+
+bool rz_snapshot_possible(char *why, size_t max)
+{
+    const char *what = rz_wins_first()      ? "a window exists (MPI_Win_create and others)"
+                       : rz_file_is_open()  ? "a file is open (MPI_File_open)"
+                       : anything_spawned() ? "the program has spawned processes"
+                                            : NULL;
+    if (what) {
+        snprintf(why, max, "%s", what);
+        return false;
+    }
+    rz_snapshot_leave_out();
+    return rz_image_check(why, max) == RZ_OK;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the start of a process to the image of its rank, and from the image back into the job. */
+#include "mpi/rewind/rewind_restore.h"
+
+#include "image/image.h"
+#include "mpi/chapter.h"
+#include "mpi/engine/epoch.h"
+#include "mpi/engine/epoch_barrier.h"
+#include "mpi/engine/paths.h"
+#include "mpi/engine/peer.h"
+#include "mpi/engine/transport.h"
+#include "mpi/engine/waiting.h"
+#include "mpi/p2p/early_fetch.h"
+#include "mpi/rewind/output_mark.h"
+#include "port/clock.h"
+#include "port/descriptor.h"
+#include "port/kill_point.h"
+#include "port/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* So often a process that waits for its image looks whether its daemon is still there. */
+#define LOOK_MS 100
+
+static struct rz_link *joined; /* before MPI_Init; NULL: not */
+
+/* Before anything is mapped: shared memory lies in the upper half of the region that no image
+ * has. */
+static void keep_apart(void)
+{
+    const size_t half = RZ_IMAGE_REGION_BYTES / 2;
+    rz_memory_keep_apart((void *)(RZ_IMAGE_REGION + half), half);
+}
+
+rz_status_t rz_restore_open_link(struct rz_link **link)
+{
+    if (joined) {
+        *link = joined;
+        return rz_link_hold(joined);
+    }
+    if (getenv(RZ_REWIND_ENVIRONMENT) && getenv("RZ_LINK_FD")) {
+        keep_apart();
+    }
+    return rz_link_open(link);
+}
+
+/* ---- The image of this rank ---- */
+
+/* What a process tells the image that it becomes. */
+struct restore_handover {
+    int image; /* the descriptor of the image */
+    _Alignas(16) unsigned char link[RZ_LINK_HANDOVER_BYTES];
+};
+
+struct wanted {
+    uint32_t epoch;
+    bool answered;
+    struct rz_link_piece piece;
+    int fd; /* -1: there is none */
+};
+
+static void on_image(void *arg, const struct rz_link_message *message, const int *fds,
+                     unsigned n_fds)
+{
+    struct wanted *wanted = arg;
+    bool fits = message->piece.epoch == wanted->epoch && !wanted->answered;
+    for (unsigned i = fits ? 1 : 0; i < n_fds; i++) {
+        close(fds[i]);
+    }
+    if (fits) {
+        wanted->piece = message->piece;
+        wanted->fd = n_fds > 0 ? fds[0] : -1;
+        wanted->answered = true;
+    }
+}
+
+/* Asks for the image of the epoch that the board shows. RZ_OK: answered. */
+static rz_status_t ask_for_image(struct rz_link *link, struct wanted *wanted)
+{
+    const struct rz_board *board = rz_link_info(link)->board;
+    int fd = rz_link_info(link)->fd;
+    *wanted = (struct wanted){
+        .epoch = (uint32_t)(atomic_load_explicit(&board->epoch_phase, memory_order_acquire) >> 8),
+        .fd = -1};
+    rz_link_handle(link, RZ_LINK_PIECE, on_image, wanted);
+    const struct rz_link_message want = {.type = RZ_LINK_WANT_PIECE,
+                                         .want_piece = {.epoch = wanted->epoch}};
+    rz_status_t status = rz_link_send(link, &want, -1);
+    while (status == RZ_OK && !wanted->answered) {
+        rz_descriptor_await(&fd, 1, LOOK_MS);
+        status = rz_link_check(link);
+        status = status == RZ_OK ? rz_link_progress(link) : status;
+    }
+    rz_link_handle(link, RZ_LINK_PIECE, NULL, NULL);
+    return status;
+}
+
+static _Noreturn void restore_impossible(const struct rz_link *link, const char *why)
+{
+    fprintf(stderr, "rhizome: rank %u cannot continue from the image of its memory: %s\n",
+            rz_link_info(link)->self.rank, why);
+    _exit(EXIT_FAILURE);
+}
+
+/* Returns only if there is no image. */
+static void become_image(struct rz_link *link)
+{
+    struct wanted wanted;
+    char why[256];
+    struct restore_handover handover;
+    rz_status_t status = ask_for_image(link, &wanted);
+    if (status != RZ_OK) {
+        restore_impossible(link, rz_status_text(status));
+    }
+    if (wanted.fd < 0) {
+        rz_output_begin(link);
+        return;
+    }
+    const struct rz_link_message restored = {
+        .type = RZ_LINK_RESTORED,
+        .restored = {.epoch = wanted.epoch, .generation = wanted.piece.generation}};
+    rz_link_send(link, &restored, -1); /* for the record only */
+    rz_link_renumber(link, rz_image_descriptor_aside);
+    int aside = rz_image_descriptor_aside(wanted.fd);
+    handover.image = aside >= 0 ? aside : wanted.fd;
+    rz_link_hand_over(link, handover.link);
+    rz_image_restore(handover.image, wanted.piece.bytes, &handover, sizeof(handover), why,
+                     sizeof(why));
+    restore_impossible(link, why);
+}
+
+/* Before main: of the program itself nothing has run that had an effect. */
+__attribute__((constructor)) static void restore_begin(void)
+{
+    const char *rewind = getenv(RZ_REWIND_ENVIRONMENT);
+    if (!rewind || strcmp(rewind, "image") != 0 || !getenv("RZ_LINK_FD")) {
+        return;
+    }
+    keep_apart();
+    if (rz_link_join(&joined) != RZ_OK) {
+        _exit(EXIT_FAILURE); /* the reason was printed */
+    }
+    become_image(joined);
+}
+
+/* ---- Back into the job ---- */
+
+void rz_restore_wake(void)
+{
+    size_t bytes;
+    const struct restore_handover *handover = rz_image_handover(&bytes);
+    rz_status_t status = rz_link_take_over(rz_engine.link, handover->link);
+    close(handover->image);
+    if (status == RZ_OK) {
+        status = rz_link_hold(rz_engine.link);
+    }
+    if (status != RZ_OK) {
+        restore_impossible(rz_engine.link, "it belongs to another place in the job");
+    }
+    rz_kill_plan = NULL; /* it was for the process that was saved */
+    rz_engine.news_seen = 0;
+    rz_engine.wake_at = rz_engine.wake_at == RZ_TIME_NEVER ? RZ_TIME_NEVER : rz_clock_now();
+    rz_engine.counters.handed = rz_engine.counters.taken = 0;
+    rz_output_go_on();
+    rz_paths_abandon();
+    rz_peers_forget();
+    status = rz_transport_open();
+    if (status != RZ_OK) {
+        restore_impossible(rz_engine.link, rz_status_text(status));
+    }
+    rz_epoch_reach_start();
+    rz_early_into_epoch();
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stops this process at a safe point, steps the core of the snapshot until all are quiet, saves,
+ * and goes on. */
+#include "mpi/rewind/rewind_snapshot.h"
+
+#include "base/no_memory.h"
+#include "base/trace.h"
+#include "host/embedded.h"
+#include "mpi/chapter.h"
+#include "mpi/engine/control_message.h"
+#include "mpi/engine/epoch_check.h"
+#include "mpi/engine/waiting.h"
+#include "mpi/p2p/early_fetch.h"
+#include "mpi/p2p/sync.h"
+#include "mpi/request/request.h"
+#include "mpi/rewind/image_keep.h"
+#include "mpi/rewind/output_mark.h"
+#include "mpi/rewind/rewind_refusals.h"
+#include "mpi/rewind/rewind_restore.h"
+#include "port/clock.h"
+#include "port/kill_point.h"
+#include "proto/snapshot/snapshot.h"
+#include "wire/protocol_encoding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+RZ_PROTOCOL(snapshot, RZ_PROTOCOL_SNAPSHOT);
+
+/* Why there is no snapshot, for the other ranks. */
+enum reason { REASON_NONE, REASON_LATER, REASON_IMPOSSIBLE };
+
+enum step { GOES_ON, STOPS, SAVES, SAVED };
+
+static struct {
+    struct rz_embedded core;
+    uint32_t epoch;       /* of the core */
+    enum step step;       /* what this process does in it */
+    bool asked;           /* for its numbers */
+    bool whole;           /* all ranks have saved */
+    unsigned forbidden;   /* by the program */
+    uint64_t said[3];     /* the last LOCAL */
+    uint64_t sent, taken; /* messages of the core, which do not count */
+    struct unread {
+        struct unread *next;
+        struct rz_message message;
+        uint64_t items[];
+    } * unread, **unread_last;
+} snapshot = {.unread_last = &snapshot.unread};
+
+/* The thread that stops for the process; all others wait for it. */
+static _Thread_local bool stopper;
+
+/* ---- The core ---- */
+
+static void snapshot_send(rz_id to, const struct rz_message *message, const uint64_t *items)
+{
+    size_t bytes = rz_protocol_message_bytes(message->n_items);
+    struct rz_control_message *note = rz_control_message_new(bytes);
+    rz_need_memory(note, "for a message about a snapshot");
+    rz_protocol_message_encode(message, items, note->bytes, bytes);
+    note->envelope.kind = RZ_ENVELOPE_SNAPSHOT;
+    snapshot.sent++;
+    rz_control_message_send(rz_liveness.members[to].process, note);
+}
+
+static void snapshot_notified(const struct rz_action *notice)
+{
+    switch ((enum rz_snapshot_notice)notice->what) {
+    case RZ_SNAPSHOT_ASKED:
+        snapshot.asked = true;
+        break;
+    case RZ_SNAPSHOT_QUIET:
+        snapshot.step = SAVES;
+        break;
+    case RZ_SNAPSHOT_ENDED:
+        snapshot.whole = notice->arg[2] == 0;
+        snapshot.step = GOES_ON;
+        break;
+    }
+}
+
+static void snapshot_carry_out(void *arg, const struct rz_actions *actions)
+{
+    (void)arg;
+    for (uint32_t i = 0; i < actions->count; i++) {
+        const struct rz_action *action = &actions->v[i];
+        if (action->kind == RZ_ACTION_NOTIFY) {
+            snapshot_notified(action);
+            continue;
+        }
+        for (uint32_t to = 0; to < action->n_to; to++) {
+            snapshot_send(action->to[to], &action->message, action->items);
+        }
+    }
+}
+
+static void step_core(const struct rz_event *event)
+{
+    bool stepped = rz_embedded_step(&snapshot.core, event, snapshot_carry_out, NULL);
+    rz_need_memory(stepped, "for a snapshot");
+}
+
+static void call_core(enum rz_snapshot_call call, uint64_t a, uint64_t b, uint64_t c)
+{
+    step_core(&(struct rz_event){
+        .kind = RZ_EVENT_CALL, .now = rz_clock_now(), .call = call, .arg = {a, b, c}});
+}
+
+/* A new core for each epoch. */
+static void renew_core(void)
+{
+    if (snapshot.core.state && snapshot.epoch == rz_engine.epoch) {
+        return;
+    }
+    rz_embedded_close(&snapshot.core);
+    const struct rz_snapshot_config config = {.n_members = rz_engine.info->n_ranks,
+                                              .view = rz_engine.epoch};
+    bool opened = rz_embedded_open(&snapshot.core, &rz_protocol_snapshot, &config,
+                                   rz_engine.info->self.rank, rz_clock_now(), 0);
+    rz_need_memory(opened, "for snapshots");
+    snapshot.epoch = rz_engine.epoch;
+}
+
+/* ---- Messages of the core: read outside of callbacks ---- */
+
+static void snapshot_put_down(const struct rz_envelope *envelope, const void *data, size_t bytes)
+{
+    uint32_t room = (uint32_t)(bytes / sizeof(uint64_t));
+    struct unread *unread = malloc(sizeof(*unread) + room * sizeof(uint64_t));
+    (void)envelope;
+    rz_need_memory(unread, "for a message about a snapshot");
+    snapshot.taken++;
+    unread->next = NULL;
+    if (rz_protocol_message_decode(&unread->message, unread->items, room, data, bytes) != RZ_OK) {
+        rz_engine.counters.foreign++;
+        free(unread);
+        return;
+    }
+    *snapshot.unread_last = unread;
+    snapshot.unread_last = &unread->next;
+    rz_work_set(RZ_WORK_SNAPSHOT, true);
+}
+
+static void snapshot_arrived(struct rz_path *path, const struct rz_envelope *envelope,
+                             const void *data, size_t bytes, rz_net_token_t token)
+{
+    static const struct rz_control_message_kind kind = {4096, snapshot_put_down};
+    rz_control_message_arrived(path, envelope, data, bytes, token, &kind);
+}
+
+static unsigned snapshot_read(void)
+{
+    unsigned n = 0;
+    renew_core();
+    for (struct unread *unread; (unread = snapshot.unread) != NULL; n++) {
+        snapshot.unread = unread->next;
+        if (!snapshot.unread) {
+            snapshot.unread_last = &snapshot.unread;
+        }
+        step_core(&(struct rz_event){.kind = RZ_EVENT_RECEIVE,
+                                     .now = rz_clock_now(),
+                                     .message = &unread->message,
+                                     .items = unread->items});
+        free(unread);
+    }
+    rz_work_set(RZ_WORK_SNAPSHOT, false);
+    return n;
+}
+
+/* ---- Quiet ---- */
+
+/* Whether a transport or a module of the library still has something to do that was begun. */
+static bool process_busy(void)
+{
+    if (rz_early_fetch_all() > 0 || !rz_control_messages_quiet() || !rz_sync_quiet()) {
+        return true;
+    }
+    for (const struct rz_request *request = rz_engine.active; request; request = request->next) {
+        if (request->flags & RZ_REQUEST_NETWORK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Tells the core what has changed. */
+static void say_local(void)
+{
+    const struct rz_engine_counters *counters = &rz_engine.counters;
+    bool busy = process_busy(); /* looking may begin fetches */
+    const uint64_t now[3] = {counters->handed - snapshot.sent, counters->taken - snapshot.taken,
+                             busy};
+    if (snapshot.asked || memcmp(now, snapshot.said, sizeof(now)) != 0) {
+        snapshot.asked = false;
+        memcpy(snapshot.said, now, sizeof(now));
+        call_core(RZ_SNAPSHOT_LOCAL, now[0], now[1], now[2]);
+    }
+}
+
+static bool quiet_or_over(void *arg)
+{
+    (void)arg;
+    if (snapshot.step == STOPS) {
+        say_local();
+    }
+    return snapshot.step != STOPS;
+}
+
+static bool goes_on(void *arg)
+{
+    (void)arg;
+    return snapshot.step == GOES_ON;
+}
+
+/* ---- One snapshot ---- */
+
+static void tell_refusal(const char *why)
+{
+    struct rz_link_message message = {.type = RZ_LINK_SNAPSHOT_REFUSED,
+                                      .snapshot_refused = {.reason = why}};
+    rz_engine_tell_daemon(&message);
+}
+
+/* What is no news for the user is not told. */
+static enum reason reason_against(void)
+{
+    char why[256];
+    if (snapshot.forbidden > 0 || !rz_image_settled()) {
+        return REASON_LATER;
+    }
+    if (!rz_snapshot_possible(why, sizeof(why))) {
+        tell_refusal(why);
+        return REASON_IMPOSSIBLE;
+    }
+    return REASON_NONE;
+}
+
+static void wait_until(bool (*done)(void *arg))
+{
+    struct rz_blocked blocked = {.call = "a snapshot", .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    rz_engine_wait(&blocked, done, NULL);
+}
+
+static void save(void)
+{
+    char why[256] = "";
+    rz_kill_here(RZ_KILL_SNAPSHOT_QUIET);
+    rz_output_mark();
+    switch (rz_image_keep(why, sizeof(why))) {
+    case RZ_IMAGE_RESTORED:
+        rz_images_begin();
+        snapshot.sent = snapshot.taken = 0;
+        rz_restore_wake();
+        snapshot.step = GOES_ON;
+        return;
+    case RZ_IMAGE_SAVED:
+        snapshot.step = SAVED;
+        call_core(RZ_SNAPSHOT_SAVED, REASON_NONE, 0, 0);
+        break;
+    default:
+        tell_refusal(why);
+        snapshot.step = SAVED;
+        call_core(RZ_SNAPSHOT_SAVED, REASON_IMPOSSIBLE, 0, 0);
+        break;
+    }
+    wait_until(goes_on);
+    if (snapshot.whole) {
+        rz_image_store();
+    } else {
+        rz_image_drop();
+    }
+}
+
+static uint32_t wanted_number(void)
+{
+    uint64_t word = atomic_load_explicit(&rz_engine.board->snapshot, memory_order_acquire);
+    return (uint32_t)(word >> 32) == rz_engine.epoch ? (uint32_t)word : 0;
+}
+
+static bool is_wanted(void)
+{
+    return wanted_number() >= rz_snapshot_attempt(snapshot.core.state);
+}
+
+static void take_part(void)
+{
+    stopper = true;
+    snapshot.step = STOPS;
+    rz_kill_here(RZ_KILL_SNAPSHOT_STOPS);
+    call_core(RZ_SNAPSHOT_START, rz_snapshot_attempt(snapshot.core.state), reason_against(), 0);
+    wait_until(quiet_or_over);
+    if (snapshot.step == SAVES) {
+        save();
+    }
+    rz_engine.completions++; /* threads that wait for the end of the snapshot */
+    renew_core();
+    rz_engine.stops = is_wanted();
+    stopper = false;
+}
+
+static void safe_point(void)
+{
+    if (stopper) {
+        return;
+    }
+    if (snapshot.step == GOES_ON) {
+        take_part();
+    } else {
+        wait_until(goes_on);
+    }
+}
+
+/* ---- Hooks ---- */
+
+static void snapshot_wanted(void)
+{
+    if (snapshot.core.state && snapshot.epoch == rz_engine.epoch && is_wanted()) {
+        rz_engine.stops = true;
+    }
+}
+
+int rz_snapshots_enter(void)
+{
+    renew_core();
+    snapshot_wanted();
+    return MPI_SUCCESS;
+}
+
+void rz_snapshots_forbid(bool forbid)
+{
+    snapshot.forbidden += forbid ? 1 : snapshot.forbidden > 0 ? -1 : 0;
+}
+
+static void snapshots_close(void)
+{
+    rz_embedded_close(&snapshot.core);
+}
+
+const struct rz_hooks rz_snapshot_hooks = {
+    .close = snapshots_close,
+    .work = {[RZ_WORK_SNAPSHOT] = snapshot_read},
+    .board_changed = snapshot_wanted,
+    .safe_point = safe_point,
+    .arrived = {[RZ_ENVELOPE_SNAPSHOT] = snapshot_arrived},
+};

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""rztop in a terminal of 80 columns and 24 lines, which tmux holds: what is on its screen, and what its keys do."""
+import glob
+import os
+import re
+import signal
+import subprocess
+
+import launch_rig as rig
+
+RZTOP = f"{rig.BUILD}/bin/rztop"
+
+
+class Top(rig.LaunchTest):
+    def tmux(self, *words):
+        done = subprocess.run(["tmux", "-S", f"{self.folder}/tmux", "-f", "/dev/null", *words], capture_output=True, text=True,
+                              timeout=rig.HANG_S, env=dict(os.environ, TMUX="", TERM="xterm"))
+        return done.stdout
+
+    def begin(self, *arguments, processes, nodes):
+        run = self.start("--oversubscribe", "-n", str(processes), "--nodes", str(nodes), *arguments)
+        self.await_members(processes, nodes)
+        return run
+
+    def job(self, run):
+        """The number of the job, once rztop can show it."""
+        daemon = self.members()["rzd"][0].pid
+        sockets = lambda: re.search(r"rhizome/\d+/([0-9a-f]{16})/[0-9]", self.sockets_of(daemon))
+        self.assertTrue(rig.await_true(sockets), "the daemon has no socket")
+        return sockets().group(1)
+
+    @staticmethod
+    def sockets_of(daemon):
+        inodes = set()
+        for fd in os.listdir(f"/proc/{daemon}/fd"):
+            try:
+                link = os.readlink(f"/proc/{daemon}/fd/{fd}")
+            except OSError:
+                continue
+            if link.startswith("socket:["):
+                inodes.add(link[8:-1])
+        with open("/proc/net/unix", encoding="utf-8") as sockets:
+            return "\n".join(line for line in sockets if len(line.split()) == 8 and line.split()[6] in inodes)
+
+    def open(self, job, *options, columns=80, lines=24):
+        words = " ".join([os.path.abspath(RZTOP), *options, job])
+        self.tmux("new-session", "-d", "-x", str(columns), "-y", str(lines), "-c", self.folder,
+                  f"{words}; echo \"ended with $?\"; exec sleep {rig.HANG_S}")
+        self.addCleanup(self.tmux, "kill-server")
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p").rstrip("\n").split("\n")
+
+    def await_screen(self, *texts):
+        """The lines of the screen, once all of these are on it; several ask for the same moment."""
+        there = lambda: (lines := self.screen()) and all(text in "\n".join(lines) for text in texts) and lines
+        lines = rig.await_true(there)
+        self.assertTrue(lines, f"{texts} are not shown, but\n" + "\n".join(self.screen()))
+        return lines
+
+    def end(self, run):
+        run.send_signal(signal.SIGTERM)
+        self.finish(run)
+
+    def test_pages_and_keys(self):
+        run = self.begin(rig.program("launch_waits"), "receive", processes=6, nodes=3)
+        job = self.job(run)
+        self.open(job, "--every", "200ms")
+        lines = self.await_screen("ranks 6: 6 waits", "nodes 3")
+        self.assertEqual(len(lines), 24)
+        self.assertTrue(lines[0].startswith(f" rztop  launch_waits  job {job[:8]}"), lines[0])
+        self.assertEqual([line.rstrip() for line in lines[6:9]],
+                         [f" node {i}    up   ww   ranks {2 * i}-{2 * i + 1}" for i in range(3)])
+        self.assertIn("[m map]", lines[23])
+        self.tmux("send-keys", "r")
+        lines = self.await_screen("RANK    NODE", "[r ranks]")
+        self.assertRegex(lines[7], r"^>    0 +0 +\d+ waits +- +- MPI_Recv for [\d.:]+ s \(rank 1\)$")
+        self.tmux("send-keys", "Down", "Enter")
+        self.await_screen("rank 1, incarnation 1, on node 0", "for rank 2 on node 1, which waits")
+        self.tmux("send-keys", "4", "Enter")
+        self.await_screen("rank 4, incarnation 1, on node 2")
+        self.tmux("send-keys", "7", "7", "Enter")
+        self.await_screen("there is no rank 77")
+        self.tmux("send-keys", "w")
+        self.await_screen("cycle of waits: rank 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 0")
+        self.tmux("send-keys", "h")
+        self.await_screen("hang report: hang-")
+        (report,) = glob.glob(f"{self.folder}/hang-*.txt")
+        with open(report, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn(f"hang report of job {job} (launch_waits)", text)
+        self.assertIn("rank 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 0", text)
+        self.tmux("send-keys", "?")
+        self.await_screen("write a hang report")
+        self.tmux("send-keys", "q")
+        self.await_screen("ended with 0")
+        self.end(run)
+
+    def test_a_failure_as_it_happens_and_the_end(self):
+        run = self.begin("--on-failure", "continue", rig.program("launch_waits"), "compute", processes=4, nodes=2)
+        self.open(self.job(run), "--every", "200ms", "--no-color")
+        self.await_screen("ranks 4: 4 runs")
+        colors = re.compile("\033\\[[0-9;]*(3[0-7]|9[0-7])m")
+        self.assertIsNone(colors.search(self.tmux("capture-pane", "-p", "-e")))
+        victim = next(p for p in self.members()["process"] if b"RZ_RANK=3" in rig.read(p.pid, "environ").split(b"\0"))
+        os.kill(victim.pid, signal.SIGKILL)
+        lines = self.await_screen("3 runs 1 failed", "rank 3 failed on node 1", "failed processes 1")
+        self.assertTrue(lines[7].startswith(" node 1    up   #X"), lines[7])
+        self.end(run)
+        self.await_screen("OVER", "no daemon answers any more")
+        self.tmux("send-keys", "q")
+        self.await_screen("ended with 0")
+
+    def test_without_a_terminal(self):
+        run = self.begin(rig.program("launch_waits"), "receive", processes=2, nodes=1)
+        job = self.job(run)
+        ask = lambda *words: subprocess.run([RZTOP, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                                            timeout=rig.HANG_S)
+        both = lambda: "ranks 2: 2 waits" in ask("--once", job).stdout
+        self.assertTrue(rig.await_true(both), "--once does not show the job")
+        self.assertEqual(len(ask("--once", job).stdout.split("\n")), 25)
+        refused = ask(job)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--once", refused.stderr)
+        self.end(run)
+        gone = ask("--once", job)
+        self.assertEqual((gone.returncode, gone.stdout), (1, ""))
+        self.assertIn("no job here begins with", gone.stderr)
+        for words in (["--every", "1us"], ["--page", "x"], ["a", "b"]):
+            self.assertEqual(ask(*words).returncode, 2)
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A process goes back to an image of its own: memory, files, what is excluded, and again. */
+#include "image/image.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define PAGE ((size_t)4096)
+
+static int supported(void)
+{
+    char why[256];
+    return rz_image_check(why, sizeof(why)) != RZ_ERR_UNSUPPORTED || !strstr(why, "this build");
+}
+
+/* Memory that no restore changes. */
+static int *outside(void)
+{
+    void *at = rz_image_region_reserve(PAGE);
+    assert_non_null(at);
+    assert_ptr_equal(
+        mmap(at, PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS, -1, 0), at);
+    return at;
+}
+
+static int new_image(void)
+{
+    return rz_image_descriptor_aside(memfd_create("image", MFD_CLOEXEC));
+}
+
+static enum rz_image_result save(int fd, uint64_t *bytes)
+{
+    char why[512] = "";
+    enum rz_image_result result = rz_image_save(fd, bytes, why, sizeof(why));
+    if (result != RZ_IMAGE_SAVED && result != RZ_IMAGE_RESTORED) {
+        fail_msg("not saved: %s", why);
+    }
+    return result;
+}
+
+static void go_back(int fd, uint64_t bytes, int number)
+{
+    char why[512] = "";
+    rz_image_restore(fd, bytes, &number, sizeof(number), why, sizeof(why));
+    fail_msg("not restored: %s", why);
+}
+
+static void memory_is_what_it_was(void **state)
+{
+    (void)state;
+    int *times = outside(), fd = new_image();
+    size_t n = 3 << 20;
+    volatile int local = 1;
+    char *at = malloc(n), *small = strdup("before");
+    memset(at, 7, n);
+    uint64_t bytes = 0;
+    if (save(fd, &bytes) == RZ_IMAGE_RESTORED) {
+        size_t handed;
+        const int *number = rz_image_handover(&handed);
+        assert_int_equal(handed, sizeof(int));
+        assert_int_equal(*number, *times);
+        assert_true(bytes > n);
+    }
+    for (size_t i = 0; i < n; i += 512) {
+        assert_int_equal(at[i], 7);
+    }
+    assert_string_equal(small, "before");
+    assert_int_equal(local, 1);
+    if (++*times < 20) {
+        local = 2;
+        memset(at, *times, n);
+        strcpy(small, "after");
+        char *more =
+            mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memset(more, 1, 64 * PAGE);
+        free(malloc(n << *times % 3));
+        if (*times % 2) {
+            free(at);
+        }
+        go_back(fd, bytes, *times);
+    }
+    free(at), free(small);
+    close(fd);
+}
+
+static void a_mapping_that_was_removed_is_there_again(void **state)
+{
+    (void)state;
+    int *times = outside(), fd = new_image();
+    char *at = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    strcpy(at + 5 * PAGE, "five");
+    mprotect(at + 8 * PAGE, 8 * PAGE, PROT_NONE);
+    uint64_t bytes;
+    save(fd, &bytes);
+    assert_string_equal(at + 5 * PAGE, "five");
+    assert_int_equal(at[0], 0);
+    if (++*times == 1) {
+        munmap(at, 16 * PAGE);
+        go_back(fd, bytes, 0);
+    } else if (*times == 2) {
+        mprotect(at, 16 * PAGE, PROT_READ | PROT_WRITE);
+        memset(at, 9, 16 * PAGE);
+        go_back(fd, bytes, 0);
+    }
+    munmap(at, 16 * PAGE);
+    close(fd);
+}
+
+static void excluded_memory_stays(void **state)
+{
+    (void)state;
+    int *times = outside(), fd = new_image();
+    char *at = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(at, 1, 8 * PAGE);
+    rz_image_exclude(at + 2 * PAGE, 3 * PAGE);
+    rz_image_include(at + 3 * PAGE, PAGE);
+    uint64_t bytes;
+    save(fd, &bytes);
+    if (++*times == 1) {
+        memset(at, 2, 8 * PAGE);
+        go_back(fd, bytes, 0);
+    }
+    for (size_t page = 0; page < 8; page++) {
+        assert_int_equal(at[page * PAGE], page == 2 || page == 4 ? 2 : 1);
+    }
+    rz_image_include(at, 8 * PAGE);
+    munmap(at, 8 * PAGE);
+    close(fd);
+}
+
+static void files_are_what_they_were(void **state)
+{
+    (void)state;
+    int *times = outside(), fd = new_image();
+    char name[] = "/tmp/image_in_place_XXXXXX", line[64] = "";
+    FILE *file = fdopen(mkstemp(name), "w+");
+    fputs("first\n", file);
+    fflush(file);
+    uint64_t bytes;
+    save(fd, &bytes);
+    if (++*times < 3) {
+        fputs("is cut back\n", file);
+        fflush(file);
+        if (*times == 1) {
+            fclose(file);
+        }
+        go_back(fd, bytes, 0);
+    }
+    fputs("second\n", file);
+    rewind(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    assert_string_equal(line, "first\n");
+    assert_non_null(fgets(line, sizeof(line), file));
+    assert_string_equal(line, "second\n");
+    assert_null(fgets(line, sizeof(line), file));
+    fclose(file);
+    unlink(name);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_what_it_was),
+        cmocka_unit_test(a_mapping_that_was_removed_is_there_again),
+        cmocka_unit_test(excluded_memory_stays),
+        cmocka_unit_test(files_are_what_they_were),
+    };
+    if (!supported()) {
+        return 0;
+    }
+    for (int fd = 3; fd < 256; fd++) { /* of the launcher */
+        rz_image_exclude_descriptor(fd);
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rztop's model and screens, from documents that are made here. Each screen is compared with a file
+ * in screens/; RZ_WRITE_SCREENS=1 writes these anew, for a look at the difference. */
+#include "view/look.h"
+#include "view/top_screen.h"
+#include "view/top_waits.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- Documents ---- */
+
+static json_t *rank_of(const json_t *job, size_t rank)
+{
+    return json_array_get(json_object_get(job, "ranks"), rank);
+}
+
+static json_t *process_of(const json_t *job, size_t rank)
+{
+    return json_array_get(json_object_get(job, "processes"), rank);
+}
+
+static json_t *document(uint32_t n_nodes, uint32_t n_ranks, double seconds)
+{
+    json_t *job = json_pack(
+        "{s:s, s:s, s:s, s:f, s:i, s:s, s:s, s:{s:s, s:f, s:f, s:f}, s:{s:i, s:I, s:b, s:f}}",
+        "job", "0123456789abcdef", "program", "/home/user/bin/hpccg", "schema", "rhizome.status.2",
+        "seconds", seconds, "epoch", 1, "phase", "run", "detached", "no", "detection", "detector",
+        "ring", "hb_period_seconds", 0.1, "hb_timeout_seconds", 0.4, "heartbeat_bytes_per_second",
+        1920.0, "checkpoint", "generation", 7, "bytes", (json_int_t)3200000, "safe", 1,
+        "age_seconds", 1.4);
+    json_t *nodes = json_array(), *ranks = json_array(), *processes = json_array();
+    for (uint32_t i = 0; i < n_nodes; i++) {
+        json_array_append_new(nodes, json_pack("{s:i, s:s, s:s, s:i}", "node", i, "address",
+                                               "127.0.0.1", "state", "alive", "slots", 2));
+    }
+    for (uint32_t i = 0; i < n_ranks; i++) {
+        uint32_t node = i * n_nodes / n_ranks;
+        json_array_append_new(ranks, json_pack("{s:i, s:b, s:i, s:i, s:s}", "rank", i, "spawned", 0,
+                                               "node", node, "incarnation", 1, "state", "alive"));
+        json_array_append_new(processes,
+                              json_pack("{s:i, s:i, s:i, s:i, s:s, s:i, s:[]}", "rank", i, "node",
+                                        node, "incarnation", 1, "pid", 1000 + i, "state", "joined",
+                                        "iteration", 40 + (int)(10 * (seconds - 10)), "waits"));
+    }
+    json_object_set_new(job, "nodes", nodes);
+    json_object_set_new(job, "ranks", ranks);
+    json_object_set_new(job, "processes", processes);
+    json_object_set_new(job, "groups", json_array());
+    return job;
+}
+
+static void set_state(json_t *job, size_t rank, const char *state)
+{
+    json_object_set_new(rank_of(job, rank), "state", json_string(state));
+}
+
+static void set_incarnation(json_t *job, size_t rank, int incarnation, int node)
+{
+    json_object_set_new(rank_of(job, rank), "incarnation", json_integer(incarnation));
+    json_object_set_new(rank_of(job, rank), "node", json_integer(node));
+    json_object_set_new(process_of(job, rank), "incarnation", json_integer(incarnation));
+}
+
+static void set_wait(json_t *job, size_t rank, const char *call, int peer, double seconds)
+{
+    json_array_append_new(json_object_get(process_of(job, rank), "waits"),
+                          json_pack("{s:s, s:s, s:s, s:i, s:i, s:f}", "call", call, "name",
+                                    "MPI_COMM_WORLD", "communicator", "0000000000000001", "peer",
+                                    peer, "tag", 77, "seconds", seconds));
+}
+
+static void set_node_failed(json_t *job, size_t node)
+{
+    json_object_set_new(json_array_get(json_object_get(job, "nodes"), node), "state",
+                        json_string("failed"));
+}
+
+static void take(struct rz_top *top, json_t *job)
+{
+    rz_top_take(top, job);
+    json_decref(job);
+}
+
+/* ---- Screens ---- */
+
+static char *screen_text(const struct rz_top *top, struct rz_top_view *view, uint32_t rows,
+                         uint32_t columns)
+{
+    struct rz_top_screen screen;
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    rz_top_screen_open(&screen, rows, columns);
+    rz_top_draw(top, view, &screen);
+    for (size_t i = 0; i < (size_t)screen.rows * screen.columns; i++) {
+        assert_in_range(screen.cells[i].character, ' ', '~');
+        assert_in_range(screen.cells[i].style, 0, RZ_TOP_STYLE_COUNT - 1);
+    }
+    rz_top_screen_print(&screen, out);
+    rz_top_screen_close(&screen);
+    fclose(out);
+    return text;
+}
+
+static void compare_text(const char *text, const char *name)
+{
+    char path[512], *expected;
+    snprintf(path, sizeof(path), TEST_SCREENS "/%s.txt", name);
+    if (getenv("RZ_WRITE_SCREENS")) {
+        FILE *out = fopen(path, "w");
+        assert_non_null(out);
+        fputs(text, out);
+        fclose(out);
+    }
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    expected = calloc(1, 1 << 16);
+    assert_non_null(expected);
+    assert_true(fread(expected, 1, (1 << 16) - 1, in) > 0);
+    fclose(in);
+    assert_string_equal(text, expected);
+    free(expected);
+}
+
+static void compare_screen(const struct rz_top *top, enum rz_top_page page, uint32_t chosen,
+                           const char *name)
+{
+    struct rz_top_view view = {.page = page, .chosen = chosen};
+    char *text = screen_text(top, &view, 24, 80);
+    compare_text(text, name);
+    free(text);
+}
+
+static bool has_event(const struct rz_top *top, const char *text)
+{
+    const struct rz_top_event *event;
+    for (uint32_t i = 0; (event = rz_top_event(top, i)); i++) {
+        if (strcmp(event->text, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Tests ---- */
+
+static void a_job_as_it_runs(void **state)
+{
+    struct rz_top top = {.known = false};
+    (void)state;
+    take(&top, document(4, 8, 10));
+    json_t *job = document(4, 8, 12);
+    set_wait(job, 2, "MPI_Recv", 5, 3.25);
+    set_wait(job, 6, "MPI_Allreduce", 0, 0.01);
+    take(&top, job);
+    struct rz_top_sums sums = rz_top_sums(&top);
+    assert_int_equal(sums.states[RZ_TOP_RUNS], 7);
+    assert_int_equal(sums.states[RZ_TOP_WAITS], 1);
+    assert_true(sums.per_second > 9.99 && sums.per_second < 10.01);
+    compare_screen(&top, RZ_TOP_PAGE_MAP, 0, "map");
+    compare_screen(&top, RZ_TOP_PAGE_RANKS, 2, "ranks");
+    compare_screen(&top, RZ_TOP_PAGE_ONE, 2, "one");
+    compare_screen(&top, RZ_TOP_PAGE_HELP, 0, "help");
+    rz_top_clear(&top);
+}
+
+static void a_recovery_as_it_happens(void **state)
+{
+    struct rz_top top = {.known = false};
+    (void)state;
+    take(&top, document(4, 8, 10));
+    json_t *job = document(4, 8, 11);
+    set_state(job, 3, "failed");
+    take(&top, job);
+    assert_true(has_event(&top, "rank 3 failed on node 1"));
+
+    job = document(4, 8, 12);
+    set_incarnation(job, 3, 2, 1);
+    json_object_set_new(job, "epoch", json_integer(2));
+    json_object_set_new(job, "phase", json_string("enter"));
+    json_object_set_new(json_object_get(job, "checkpoint"), "safe", json_false());
+    take(&top, job);
+    assert_int_equal(rz_top_sums(&top).states[RZ_TOP_BEGINS], 8);
+    assert_true(has_event(&top, "rank 3 started again on node 1 (incarnation 2)"));
+
+    job = document(4, 8, 13);
+    set_incarnation(job, 3, 2, 1);
+    json_object_set_new(job, "epoch", json_integer(2));
+    take(&top, job);
+    assert_true(has_event(&top, "epoch 2 runs"));
+
+    job = document(4, 8, 14); /* a whole recovery between two looks */
+    json_object_set_new(job, "epoch", json_integer(3));
+    set_node_failed(job, 2);
+    set_incarnation(job, 3, 2, 1);
+    set_incarnation(job, 4, 2, 0);
+    set_incarnation(job, 5, 2, 3);
+    take(&top, job);
+    assert_true(has_event(&top, "node 2 failed"));
+    assert_false(has_event(&top, "rank 4 failed on node 2"));
+    assert_int_equal(rz_top_sums(&top).failures, 3);
+    compare_screen(&top, RZ_TOP_PAGE_MAP, 0, "recovered");
+    compare_screen(&top, RZ_TOP_PAGE_EVENTS, 0, "events");
+
+    take(&top, NULL);
+    assert_true(top.over);
+    uint32_t n = top.n_events;
+    take(&top, NULL);
+    assert_int_equal(top.n_events, n); /* said once */
+    rz_top_clear(&top);
+}
+
+static void waits_and_cycles(void **state)
+{
+    struct rz_top top = {.known = false};
+    json_t *job = document(4, 8, 60);
+    (void)state;
+    set_wait(job, 0, "MPI_Recv", 1, 12.5);
+    set_wait(job, 1, "MPI_Recv", 4, 12.25);
+    set_wait(job, 4, "MPI_Recv", 0, 12.5);
+    set_wait(job, 2, "MPI_Send", 3, 2);
+    set_state(job, 3, "failed");
+    for (size_t i = 5; i < 8; i++) {
+        set_wait(job, i, "MPI_Allreduce", 0, (double)i);
+    }
+    json_object_set_new(json_array_get(json_object_get(process_of(job, 7), "waits"), 0), "peer",
+                        json_string("any"));
+    take(&top, job);
+    struct rz_top_waits waits;
+    rz_top_waits_find(&top, &waits);
+    assert_int_equal(waits.n_cycles, 1);
+    assert_int_equal(waits.cycles[0].first, 0);
+    assert_int_equal(waits.cycles[0].n, 3);
+    rz_top_waits_clear(&waits);
+    compare_screen(&top, RZ_TOP_PAGE_WAITS, 0, "waits");
+
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    rz_top_waits_report(&top, out);
+    fclose(out);
+    compare_text(text, "hang-report");
+    free(text);
+    rz_top_clear(&top);
+}
+
+static void many_ranks(void **state)
+{
+    struct rz_top top = {.known = false};
+    json_t *job = document(64, 4096, 4000);
+    (void)state;
+    set_state(job, 1234, "failed");
+    for (size_t i = 2048; i < 4096; i++) {
+        set_wait(job, i, "MPI_Barrier", 0, 5);
+    }
+    take(&top, job);
+    compare_screen(&top, RZ_TOP_PAGE_MAP, 0, "map-4096");
+    compare_screen(&top, RZ_TOP_PAGE_RANKS, 4095, "ranks-4096");
+    compare_screen(&top, RZ_TOP_PAGE_WAITS, 0, "waits-4096");
+    rz_top_clear(&top);
+}
+
+static void groups_are_shown(void **state)
+{
+    struct rz_top top = {.known = false};
+    json_t *job = document(1, 4, 10);
+    (void)state;
+    json_array_append_new(json_object_get(job, "groups"),
+                          json_pack("{s:s, s:i, s:[iiii], s:[]}", "name", "slices", "round", 3,
+                                    "members", 0, 1, 2, 3, "excluded"));
+    take(&top, job);
+    job = document(1, 4, 11);
+    json_array_append_new(json_object_get(job, "groups"),
+                          json_pack("{s:s, s:i, s:[iii], s:[i]}", "name", "slices", "round", 4,
+                                    "members", 0, 1, 2, "excluded", 3));
+    take(&top, job);
+    assert_true(has_event(&top, "group slices: 3 of 4 take part in round 4"));
+    compare_screen(&top, RZ_TOP_PAGE_MAP, 0, "group");
+    rz_top_clear(&top);
+}
+
+/* Each page on each size of terminal: it stays within the screen (a sanitizer sees if not). */
+static void any_size(void **state)
+{
+    struct rz_top top = {.known = false}, empty = {.known = false};
+    (void)state;
+    take(&top, document(5, 23, 10));
+    for (uint32_t rows = 0; rows < 30; rows += 3) {
+        for (uint32_t columns = 0; columns < 130; columns += 13) {
+            for (int page = RZ_TOP_PAGE_MAP; page <= RZ_TOP_PAGE_HELP; page++) {
+                struct rz_top_view view = {
+                    .page = (enum rz_top_page)page, .first = 1000, .chosen = 1000};
+                free(screen_text(&top, &view, rows, columns));
+                free(screen_text(&empty, &view, rows, columns));
+            }
+        }
+    }
+    rz_top_clear(&top);
+}
+
+static void documents_that_are_none(void **state)
+{
+    static const char *const texts[] = {
+        "{}", "{\"ranks\": 3, \"nodes\": {}, \"processes\": \"x\", \"groups\": [1], \"job\": 7}",
+        "{\"ranks\": [{\"rank\": -1}, {\"rank\": 4294967295}, {}], \"nodes\": [{\"node\": -1}]}",
+        "{\"program\": \"/\\u001b[2J\\u00e9\\u0001\", \"job\": "
+        "\"\\u007fxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}",
+        "{\"ranks\": [{\"rank\": 0, \"incarnation\": 1, \"state\": \"alive\", \"node\": 99}],"
+        " \"processes\": [{\"rank\": 0, \"incarnation\": 1, \"pid\": 1, \"iteration\": -5,"
+        " \"waits\": [{\"call\": \"\\u001b]0;x\", \"peer\": 0, \"seconds\": -1e300}]}]}"};
+    struct rz_top top = {.known = false};
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        take(&top, json_loads(texts[i], 0, NULL));
+        for (int page = RZ_TOP_PAGE_MAP; page <= RZ_TOP_PAGE_HELP; page++) {
+            struct rz_top_view view = {.page = (enum rz_top_page)page};
+            free(screen_text(&top, &view, 24, 80));
+        }
+    }
+    rz_top_clear(&top);
+}
+
+static void documents_of_several_daemons(void **state)
+{
+    json_t *job = NULL;
+    (void)state;
+    for (int node = 0; node < 2; node++) {
+        json_t *page = document(2, 2, 10);
+        json_object_set_new(page, "node", json_integer(node));
+        json_array_remove(json_object_get(page, "processes"), (size_t)(1 - node));
+        rz_look_merge(&job, page);
+        json_decref(page);
+    }
+    assert_int_equal(json_array_size(json_object_get(job, "processes")), 2);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(job, "checkpoint"), "bytes")), 6400000);
+    json_decref(job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_as_it_runs),        cmocka_unit_test(a_recovery_as_it_happens),
+        cmocka_unit_test(waits_and_cycles),        cmocka_unit_test(many_ranks),
+        cmocka_unit_test(groups_are_shown),        cmocka_unit_test(any_size),
+        cmocka_unit_test(documents_that_are_none), cmocka_unit_test(documents_of_several_daemons)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
