@@ -182,14 +182,15 @@ static void draw_labels(const struct rz_explain *explain, rz_id id,
     double r = radius(explain), x = at.x, y = at.y + r + 17;
     const char *anchor = "middle";
     uint32_t lines = (look->label[0][0] != 0) + (look->label[1][0] != 0);
-    bool small = r < 20;
+    bool small = r < 20 || (explain->subject->tree && explain->members > 8);
     if (explain->subject->tree && explain->members > 15) {
         return; /* no space: the colour says it */
     }
     if (explain->subject->tree && 2 * id + 1 < explain->members) {
         bool right = at.x < 0.75 * RZ_EXPLAIN_WIDTH;
-        x = at.x + (right ? r + 9 : -r - 9);
-        y = at.y - (lines > 1 ? 3 : -4);
+        double beside = r + (small ? 5 : 9);
+        x = at.x + (right ? beside : -beside);
+        y = at.y - (lines > 1 ? 4 : -5);
         anchor = right ? "start" : "end";
     } else if (!explain->subject->tree) {
         double c = (at.x - CENTRE_X) / CIRCLE, s = (at.y - CENTRE_Y) / CIRCLE;
@@ -202,10 +203,10 @@ static void draw_labels(const struct rz_explain *explain, rz_id id,
             fprintf(out,
                     "<text class=\"label\" x=\"%.1f\" y=\"%.1f\" font-size=\"%d\" "
                     "text-anchor=\"%s\">",
-                    x, y, small ? 11 : 13, anchor);
+                    x, y, small ? 11 : 15, anchor);
             rz_explain_escape(look->label[i], out);
             fputs("</text>\n", out);
-            y += small ? 13 : 15;
+            y += small ? 13 : 17;
         }
     }
 }
@@ -245,11 +246,11 @@ static void draw_legend(const struct rz_explain *explain, FILE *out)
         if (occurs && name) {
             fprintf(out,
                     "<path class=\"m m%u\" marker-end=\"url(#head%u)\" d=\"M%.0f,%d h34\"/>"
-                    "<text class=\"label\" x=\"%.0f\" y=\"%d\" font-size=\"13\">",
-                    kind_of(type), kind_of(type), x, LEGEND_Y, x + 42, LEGEND_Y + 4);
+                    "<text class=\"label\" x=\"%.0f\" y=\"%d\" font-size=\"15\">",
+                    kind_of(type), kind_of(type), x, LEGEND_Y, x + 42, LEGEND_Y + 5);
             rz_explain_escape(name, out);
             fputs("</text>\n", out);
-            x += 66 + 7.2 * (double)strlen(name);
+            x += 66 + 8.2 * (double)strlen(name);
         }
     }
 }
