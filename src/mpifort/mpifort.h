@@ -11,6 +11,7 @@
 #ifndef RZ_MPIFORT_H
 #define RZ_MPIFORT_H
 
+#include <ISO_Fortran_binding.h>
 #include <mpi-ext.h>
 #include <mpi.h>
 #include <rhizome/checkpoint.h>
@@ -22,12 +23,13 @@ typedef int MPI_Fint;
 
 /* Sources are compiled twice: for MPI_X and for PMPI_X. */
 #ifdef RZ_MPIFORT_PROFILING
-#define RZ_F(symbol) __attribute__((visibility("default"))) p##symbol
+#define RZ_F_OF(symbol) p##symbol
 #define RZ_C(name) P##name
 #else
-#define RZ_F(symbol) __attribute__((visibility("default"))) symbol
+#define RZ_F_OF(symbol) symbol
 #define RZ_C(name) name
 #endif
+#define RZ_F(symbol) __attribute__((visibility("default"))) RZ_F_OF(symbol)
 
 /* ---- Arguments (mpifort_arguments.c) ---- */
 
@@ -91,6 +93,13 @@ static inline size_t rz_mpifort_length(int64_t n)
 enum rz_mpifort_side { RZ_MPIFORT_SOURCES, RZ_MPIFORT_DESTINATIONS };
 int rz_mpifort_peers(MPI_Comm comm);
 int rz_mpifort_degree(MPI_Comm comm, enum rz_mpifort_side side);
+
+/* Whether elements of the buffer are not one behind the other, as those of a(1,:). To the standard
+ * they are the buffer; here its datatype would have to describe them. */
+bool rz_mpifort_has_gaps(const CFI_cdesc_t *buffer);
+
+/* Reports such a buffer to the error handler: an error of the class MPI_ERR_BUFFER. */
+int rz_mpifort_gaps(void);
 
 /* Reports to the error handler that there is no memory. */
 int rz_mpifort_no_memory(void);

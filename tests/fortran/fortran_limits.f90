@@ -39,6 +39,7 @@ program fortran_limits
   call many_datatypes
   call empty_strings
   call wrong_arguments
+  call gaps
   call MPI_Barrier(MPI_COMM_WORLD)
   call MPI_Barrier(MPI_COMM_WORLD, ierror)
   call check(barriers == 2 .and. ierror == MPI_SUCCESS, 'a procedure of the program before that of the library')
@@ -52,6 +53,63 @@ contains
       print '(a, i0, 2a)', 'rank ', me, ': not so: ', what
       call MPI_Abort(MPI_COMM_WORLD, 3)
     end if
+  end subroutine
+
+  ! The calls that use a buffer after they have returned refuse sections with gaps, and no others.
+  subroutine gaps
+    integer, target :: a(4, 6), b(4, 6)
+    integer, pointer :: every_other(:)
+    character(len=8) :: text, copy
+    type(MPI_Request) :: request(2)
+    type(MPI_Win) :: win
+    a = reshape([(me * 100 + ierror, ierror = 1, 24)], [4, 6])
+    b = 0
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+    every_other => a(1:4:2, 2)
+    call MPI_Isend(a(1, :), 6, MPI_INTEGER, right, 0, MPI_COMM_WORLD, request(1), ierror)
+    call refused('MPI_Isend')
+    call MPI_Irecv(every_other, 2, MPI_INTEGER, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, request(1), ierror)
+    call refused('MPI_Irecv')
+    call PMPI_Irecv(a(:3, :), int(18, MPI_COUNT_KIND), MPI_INTEGER, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, request(1), ierror)
+    call refused('PMPI_Irecv')
+    call MPI_Send_init(a(:, 6:1:-1), 24, MPI_INTEGER, right, 0, MPI_COMM_WORLD, request(1), ierror)
+    call refused('MPI_Send_init')
+    call MPI_Iallreduce(MPI_IN_PLACE, a(2:3, 1:2), 4, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, request(1), ierror)
+    call refused('MPI_Iallreduce')
+    call MPI_Win_create(a(1, :), 24_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierror)
+    call refused('MPI_Win_create')
+    call MPI_Irecv(b(:, 2:3), 8, MPI_INTEGER, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, request(1))
+    call MPI_Isend(a(:, 2:3), 8, MPI_INTEGER, right, 1, MPI_COMM_WORLD, request(2))
+    call MPI_Waitall(2, request, MPI_STATUSES_IGNORE)
+    call check(all(modulo(b(:, 2:3), 100) == modulo(a(:, 2:3), 100)) .and. all(b(:, 4:) == 0), 'whole columns')
+    call MPI_Irecv(b(3, 3), 3, MPI_INTEGER, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, request(1))
+    call MPI_Isend(a(2:2, 3:3), 1, MPI_INTEGER, right, 2, MPI_COMM_WORLD, request(2))
+    call MPI_Waitall(2, request, MPI_STATUSES_IGNORE)
+    call check(modulo(b(3, 3), 100) == 10, 'one element')
+    call MPI_Irecv(b(:, 1:0), 0, MPI_INTEGER, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, request(1))
+    call send_of_any_size(a, request(2))
+    call MPI_Waitall(2, request, MPI_STATUSES_IGNORE)
+    write (text, '(i8)') me
+    call MPI_Irecv(copy, 8, MPI_CHARACTER, MPI_ANY_SOURCE, 4, MPI_COMM_WORLD, request(1))
+    call MPI_Isend(text, 8, MPI_CHARACTER, right, 4, MPI_COMM_WORLD, request(2))
+    call MPI_Waitall(2, request, MPI_STATUSES_IGNORE)
+    read (copy, *) ierror
+    call check(ierror == modulo(me - 1, n), 'a string')
+  end subroutine
+
+  subroutine refused(what)
+    character(len=*), intent(in) :: what
+    character(len=MPI_MAX_ERROR_STRING) :: why
+    integer :: class, length
+    call MPI_Error_class(ierror, class)
+    call MPI_Error_string(ierror, why, length)
+    call check(class == MPI_ERR_BUFFER .and. index(why, 'section of an array with gaps') > 0, what // ' of a section with gaps')
+  end subroutine
+
+  subroutine send_of_any_size(array, request)
+    integer :: array(4, *)
+    type(MPI_Request) :: request
+    call MPI_Isend(array, 0, MPI_INTEGER, right, 3, MPI_COMM_WORLD, request)
   end subroutine
 
   subroutine the_library_knows

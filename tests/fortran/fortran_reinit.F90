@@ -32,6 +32,11 @@ contains
     integer :: me, n, incarnation, seen, error
     double precision :: sum
     integer(MPI_COUNT_KIND) :: generation
+#if WAY == 3
+    type(MPI_Win) :: win
+#else
+    integer :: win
+#endif
     passes = passes + 1
     call MPI_Comm_rank(MPI_COMM_WORLD, me, error)
     call MPI_Comm_size(MPI_COMM_WORLD, n, error)
@@ -40,7 +45,9 @@ contains
     if (seen /= state) call wrong('MPIX_Reinit_state')
     call MPIX_Reinit_cleanup_push(clean, error)
     call RZ_Checkpoint_protect(0, step, 4_MPI_ADDRESS_KIND, error)
-    call RZ_Checkpoint_protect(1, x, 800_MPI_ADDRESS_KIND, error)
+    call MPI_Win_create(x, 800_MPI_ADDRESS_KIND, 8, MPI_INFO_NULL, MPI_COMM_WORLD, win, error)
+    call RZ_Checkpoint_protect_win(1, win, error)
+    if (error /= MPI_SUCCESS) call wrong('RZ_Checkpoint_protect_win')
     call RZ_Restore(generation, error)
     if (error /= MPI_SUCCESS) call wrong('RZ_Restore')
     if (generation == 0) then
@@ -58,6 +65,7 @@ contains
       call RZ_Checkpoint(generation, error)
       if (error /= MPI_SUCCESS) call wrong('RZ_Checkpoint')
     end do
+    call MPI_Win_free(win, error)
     call MPIX_Reinit_cleanup_pop(0, error)
     if (any(x /= last)) call wrong('the sum')
     ierror = 42

@@ -46,6 +46,10 @@ LENGTHS = ("incount", "count", "max_datatypes", "n")
 INDICES = {"indx": r"MPI_(Waitany|Testany|Request_get_status_any)",
            "array_of_indices": r"MPI_(Waitsome|Testsome|Request_get_status_some)"}
 
+# Procedures without a request that keep the address of a buffer: like those with one they take descriptors of buffers in mpi_f08.
+KEEPS = re.compile(r"MPI_(Put|Get|(Get_)?accumulate|Fetch_and_op|Compare_and_swap|Win_(create|attach)|File_\w+_begin|"
+                   r"(\w+_)?(Buffer_attach|attach_buffer))(_c)?|RZ_Checkpoint_protect", re.IGNORECASE)
+
 WEIGHTS = {"weights", "sourceweights", "destweights"}
 
 # The checkpoint calls are no part of a table: include/rhizome/checkpoint.h.
@@ -140,6 +144,17 @@ class Call:
     @property
     def symbol(self):
         return self.name.lower() + "_"
+
+    @property
+    def described(self):
+        """The buffers of which mpi_f08 passes a descriptor: a copy made for the time of the call would not do."""
+        request = self.item("request")
+        keeps = KEEPS.fullmatch(self.name) or (request and request.intent == "out")
+        return [i for i in self.items if i.what == "choice"] if keeps else []
+
+    @property
+    def described_symbol(self):
+        return self.name.lower() + "_described_"
 
     def item(self, name):
         return next((i for i in self.items if i.name == name), None)

@@ -152,7 +152,23 @@ class Text:
         else:
             self.arguments.append(item.name)
 
+    def described(self):
+        """mpi_x_described_, which gets descriptors of buffers, refuses those with gaps, and calls mpi_x_."""
+        buffers = [item.name for item in self.call.described]
+        parameters = [p.replace("void *", "CFI_cdesc_t *") if p.split("*")[-1] in buffers else p for p in self.parameters]
+        names = [p.split("*")[-1].replace(")[3]", "") for p in self.parameters]
+        arguments = [f"{n}->base_addr" if n in buffers else n for n in names]
+        lines = [f"void RZ_F({self.call.described_symbol})({', '.join([*parameters, 'MPI_Fint *ierror'])})", "{",
+                 f"    if ({' || '.join(f'rz_mpifort_has_gaps({name})' for name in buffers)}) {{",
+                 "        rz_mpifort_return(ierror, rz_mpifort_gaps());", "        return;", "    }",
+                 f"    RZ_F_OF({self.call.symbol})({', '.join([*arguments, 'ierror'])});", "}", ""]
+        return "\n" + fold("\n".join(lines)) + "\n"
+
     def text(self):
+        """What Fortran may call of this procedure."""
+        return self.plain() + (self.described() if self.call.described else "")
+
+    def plain(self):
         """mpi_x_; of what has a buffer's address as its result, also mpi_x_f08_, which alone gives it."""
         address = self.call.item("buffer_addr")
         if not address or address.what != "pointer":

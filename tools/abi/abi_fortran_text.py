@@ -188,6 +188,9 @@ class Interface:
         attributes = (", intent(in)" if item.intent == "in" and self.new else "") + ", target"
         asynchronous = self.new and item.name != "location" and "target" not in item.name
         self.shape.append(("type(*)", True))
+        if self.new and item in self.call.described:
+            self.lines.append(f"type(*), dimension(..){attributes}, asynchronous :: {item.name}")
+            return
         self.lines.append(f"type(*), dimension(*){attributes}{', asynchronous' if asynchronous else ''} :: {item.name}")
         self.lines.append(f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {item.name}")
 
@@ -205,6 +208,8 @@ class Interface:
         names = [i.name for i in self.call.items]
         error = [] if self.call.name == "MPI_Pcontrol" else ["ierror"]
         head = f"subroutine {name}({', '.join(names + error)})"
+        if self.new and self.call.described:
+            head += f" bind(C, name='{'p' if name.startswith('P') else ''}{self.call.described_symbol}')"
         out = [wrapped(head)]
         if self.uses:
             out.append(wrapped(f"import :: {', '.join(sorted(self.uses))}", "    "))
