@@ -21,7 +21,10 @@ void rz_image_store(void);
 /* One of the others has not: it is of no use. */
 void rz_image_drop(void);
 
-/* A new epoch: images are counted anew. */
+/* This process was restored: it has no images, and they are counted from 1 again. */
 void rz_images_begin(void);
+
+/* Calls visit(arg, fd) for each descriptor of their memory. */
+void rz_image_each_descriptor(void (*visit)(void *arg, int fd), void *arg);
 
 #endif

@@ -7,6 +7,7 @@
 #include "mpi/engine/liveness.h"
 #include "mpi/engine/paths.h"
 #include "mpi/io/file_object.h"
+#include "mpi/rewind/image_keep.h"
 #include "mpi/rma/window.h"
 
 #include <stdio.h>
@@ -51,6 +52,7 @@ void rz_snapshot_leave_out(void)
     }
     rz_link_descriptors(rz_engine.link, exclude_descriptor, NULL);
     rz_paths_descriptors(exclude_descriptor, NULL);
+    rz_image_each_descriptor(exclude_descriptor, NULL);
     int thread = rz_link_thread(rz_engine.link);
     if (thread != excluded_thread) {
         rz_image_include_thread(excluded_thread);
