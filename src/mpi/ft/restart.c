@@ -84,12 +84,17 @@ static void hold_for_repair(void)
     rz_engine_wait(&blocked, never, NULL);
 }
 
-int rz_ft_reinit_wait(int *state)
+void rz_ft_await_repair(void)
 {
-    rz_reinit_async_rests();
     if (a_process_is_failed() && rz_epoch_on_board() == rz_engine.epoch) {
         hold_for_repair();
     }
+}
+
+int rz_ft_reinit_wait(int *state)
+{
+    rz_reinit_async_rests();
+    rz_ft_await_repair();
     if (!rz_engine.rollback && rz_epoch_on_board() > rz_engine.epoch) {
         /* A process failed before this one entered MPIX_Reinit: this one waits here until the new
          * epoch begins. */

@@ -14,6 +14,10 @@
  */
 int rz_ft_reinit_enter(void);
 
+/* MPIX_Reinit was entered: if a process failed before, when a failure was still an error, waits until
+ * the job rolls back. */
+void rz_ft_await_repair(void);
+
 /*
  * At the start of each round: gives up all that belongs to the old epoch, waits until the barrier
  * of the current epoch has opened, makes MPI_COMM_WORLD complete again, and sets *state to how this

@@ -132,6 +132,7 @@ static int library_begin(void)
             if (error != MPI_SUCCESS) {
                 return error;
             }
+            rz_ft_await_repair();
             rz_snapshots_enter();
         }
         rz_engine_look_again();
