@@ -125,7 +125,7 @@ struct rz_rzrun_options {
     const char *checkpoint_name; /* of the job, in the folder */
     uint32_t checkpoint_keep;    /* generations */
     bool restart, keep_checkpoints;
-    bool rewind, rewind_or_abort, rewind_repeats;
+    bool rewind, rewind_or_abort, rewind_repeats, rewind_check;
     rz_time rewind_every;
     int signal_checkpoint; /* ends the job as SIGTERM does, after the newest checkpoint is in files;
                               0: none */

@@ -3,6 +3,7 @@
 #include "launch/rzrun_rewind.h"
 
 #include "cli/quantity.h"
+#include "launch/inject.h"
 
 #include <string.h>
 
@@ -21,6 +22,8 @@ RZ_CLI_TAKE(rewind)
 
 RZ_CLI_TAKE_FLAG(rewind_or_abort, OPTIONS->rewind_or_abort)
 
+RZ_CLI_TAKE_FLAG(rewind_check, OPTIONS->rewind_check)
+
 RZ_CLI_TAKE(rewind_output)
 {
     *why = "it is `drop` or `repeat`";
@@ -38,6 +41,11 @@ const struct rz_cli_option rz_rzrun_rewind[] = {
     {"--rewind-or-abort", NULL, NULL,
      "End the job if a rank cannot be saved, instead of going on without a new snapshot.",
      take_rewind_or_abort},
+    {"--rewind-check", NULL, NULL,
+     "Find out whether --rewind is for this program: it runs for about three seconds, is saved and "
+     "killed, and continues in new processes; then the job ends, and rzrun says yes, or why not "
+     "(status 1).",
+     take_rewind_check},
     {"--rewind-output", NULL, "HOW",
      "What a rank has written after the image from which it continues, it writes again. drop "
      "(default): as many bytes of its output as were shown already are not shown again, which is "
@@ -56,8 +64,25 @@ static bool sets(const struct rz_texts *environment, const char *entry)
     return false;
 }
 
+/* A snapshot each second; after the second one a rank is killed. */
+static void settle_check(struct rz_rzrun_options *options)
+{
+    static const char kill[] = "kill rank 0 at 2500ms";
+    const char *why;
+    if (options->n_faults == RZ_FAULTS_MAX ||
+        !rz_fault_parse(kill, &options->faults[options->n_faults], &why)) {
+        rz_cli_refuse(&rz_rzrun_cli, "--rewind-check kills a rank by itself: leave out --inject");
+    }
+    options->n_faults++;
+    options->rewind = options->rewind_or_abort = true;
+    options->rewind_every = options->rewind_every ? options->rewind_every : RZ_SECOND;
+}
+
 void rz_rzrun_rewind_settle(struct rz_rzrun_options *options)
 {
+    if (options->rewind_check) {
+        settle_check(options);
+    }
     bool foreign = options->mpi == RZ_MPI_PMIX || options->mpi == RZ_MPI_PMI1;
     const char *other = options->no_ft ? "--no-ft"
                         : foreign      ? "--mpi"

@@ -158,6 +158,15 @@ static void on_recovered(void *arg, const struct rz_recovery_times *times)
     if (session->attempts->report) {
         rz_html_report_recovered(session->attempts->report, times);
     }
+    if (session->options->rewind_check && times->generation > 0) {
+        fprintf(stderr,
+                "rzrun: this program can be rewound: all ranks were saved, ended, and "
+                "restored in new processes (in %.0f ms)\n",
+                times->whole_ms);
+        session->rewound = true;
+        rz_outcome_decide(&session->referee.outcome, 0, "%s", "");
+        rz_launch_session_end(session, 0);
+    }
 }
 
 static void on_settled(void *arg, uint32_t by, const struct rz_launch_event *event)
@@ -594,6 +603,13 @@ static int conclude_job(struct rz_launch_session *session)
         session->attempts->again = true;
     } else {
         status = look_for_restart(session, status);
+    }
+    if (session->options->rewind_check && !session->rewound) {
+        if (status == 0) {
+            fprintf(stderr, "rzrun: --rewind-check: the program ended before it was tried; it must "
+                            "run for four seconds or more\n");
+        }
+        status = status != 0 ? status : EXIT_FAILURE;
     }
     rz_session_tell_end(session, status);
     rz_story_refused(&session->story, session->referee.outcome.refused,

@@ -86,6 +86,7 @@ struct rz_launch_session {
     struct rz_referee referee;
     struct rz_settled settled; /* the failures of nodes that story and case files report */
     struct rz_story story;
+    bool rewound;           /* --rewind-check has its answer */
     struct rz_cases *cases; /* NULL: not requested */
     struct event *signals[RZ_SESSION_SIGNALS], *stdin_readable, *stdin_later, *bound, *last_word;
     struct event *written[RZ_SHOW_STREAMS], *output_late;
