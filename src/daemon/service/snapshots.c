@@ -6,6 +6,7 @@
 #include "daemon/state/loop.h"
 #include "outcome/exit_codes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct rz_snapshots {
@@ -129,7 +130,9 @@ static bool on_snapshot_refused(void *arg, struct rz_child *p,
     }
     snapshots->told = snapshots->own->membership.epoch;
     if (snapshots->own->job.flags & RZ_JOB_REWIND_OR_ABORT) {
-        rz_report_aborted(&snapshots->own->report, p->rank, EXIT_FAILURE, reason);
+        char text[512];
+        snprintf(text, sizeof(text), "it cannot be saved (--rewind-or-abort): %s", reason);
+        rz_report_aborted(&snapshots->own->report, p->rank, EXIT_FAILURE, text);
     } else {
         rz_report_log(&snapshots->own->report, 0,
                       "no snapshot of rank %u: %s. Until there is one, a failure restarts the "

@@ -14,8 +14,8 @@
  */
 int rz_ft_reinit_enter(void);
 
-/* MPIX_Reinit was entered: if a process failed before, when a failure was still an error, waits until
- * the job rolls back. */
+/* MPIX_Reinit was entered: if a process failed before, when a failure was still an error, waits
+ * until the job rolls back. */
 void rz_ft_await_repair(void);
 
 /*

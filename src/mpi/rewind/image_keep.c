@@ -10,7 +10,6 @@
 #include "ckpt/pages.h"
 #include "mpi/chapter.h"
 #include "mpi/engine/paths.h"
-#include "mpi/rewind/rewind_refusals.h"
 #include "port/kill_point.h"
 #include "port/memory.h"
 
@@ -115,7 +114,6 @@ enum rz_image_result rz_image_keep(char *why, size_t max)
         snprintf(why, max, "no memory for an image of %llu bytes", (unsigned long long)needed);
         return RZ_IMAGE_FAILED;
     }
-    rz_snapshot_leave_out(); /* connections may be new since the process stopped */
     rz_kill_here(RZ_KILL_IMAGE_SAVE);
     kept.saved = slot;
     enum rz_image_result result = rz_image_save(slot->fd, &bytes, why, max);

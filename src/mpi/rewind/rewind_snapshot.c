@@ -247,6 +247,7 @@ static void save(void)
     char why[256] = "";
     rz_kill_here(RZ_KILL_SNAPSHOT_QUIET);
     rz_output_mark();
+    rz_snapshot_leave_out(); /* connections may be new since the process stopped */
     switch (rz_image_keep(why, sizeof(why))) {
     case RZ_IMAGE_RESTORED:
         rz_images_begin();
