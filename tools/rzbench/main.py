@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from . import checkpoint, files, foreign, group, mpi, records, recovery, rma, runtime, simple, tune, ulfm
+from . import checkpoint, files, foreign, group, mpi, records, recovery, rewind, rma, runtime, simple, tune, ulfm
 from .cli import DURATION, Cli, Option, Out, numbers, seconds, taking
 from .run import Interrupt
 from .systems import SYSTEMS, Systems
@@ -42,6 +42,8 @@ STUDIES = {
             "line is the verdict."),
     "io": (files.study, files.PARTS, "collective writing of one file of 1 GiB (with --quick 16 MiB) by 8 ranks, in blocks of a cube, in rows and in small "
            "records, by parts: memory (tmpfs), disk (in TMPDIR); its last line is the verdict."),
+    "rewind": (rewind.study, rewind.PARTS, "images of programs that do nothing about failures (rzrun --rewind), by parts: pause (of a snapshot, beside copies "
+               "of the same memory), recovery (from a kill until all run again); its last line is the verdict."),
     "foreign": (foreign.study, None, "from SIGKILL until each client of libpmix is told, beside Open MPI 5's own runtime where it is."),
     "tune": (tune.study, None, "each algorithm of each collective operation on this machine, and the rules for RZ_COLL that follow (--rules)."),
 }
