@@ -42,10 +42,10 @@ static void *serve(void *arg)
         rz_engine_enter();
         bool alone = rz_engine_callers() == 1, quiet = rz_engine_entries() == entries + 1;
         entries = rz_engine_entries();
-        if (alone && quiet) {
-            aside = ASIDE_NS_MIN;
-        } else {
+        if (!alone) {
             aside = aside < ASIDE_NS_MAX ? 2 * aside : aside;
+        } else if (quiet) {
+            aside = ASIDE_NS_MIN;
         }
         if (alone && !rz_engine.rollback && !rz_engine.going_back) {
             rz_engine_wait(&blocked, steps_aside, &entries);
