@@ -66,11 +66,17 @@ static bool open_page(struct rz_attempts *attempts, const struct rz_rzrun_option
     return true;
 }
 
-static void close_page(struct rz_attempts *attempts, const struct rz_rzrun_options *options)
+static void close_page(struct rz_attempts *attempts, const struct rz_rzrun_options *options,
+                       int status)
 {
     const char *why;
     if (!attempts->report) {
         return;
+    }
+    if (!rz_html_report_begun(attempts->report)) {
+        rz_html_report_attempt(attempts->report, 0, attempts->begun);
+        rz_html_report_attempt_over(attempts->report, status, "the job could not begin",
+                                    json_array(), rz_clock_now());
     }
     rz_html_report_write(attempts->report, attempts->page.file);
     if (!rz_outfile_close(&attempts->page, true, &why)) {
@@ -102,7 +108,7 @@ int rz_attempts_run(const struct rz_rzrun_options *options, const char *daemon)
     if (!rz_trace_file_close(&attempts->trace, &why)) {
         fprintf(stderr, "rzrun: --trace %s: %s\n", options->trace, why);
     }
-    close_page(attempts, options);
+    close_page(attempts, options, status);
     rz_left_out_clear(&attempts->left_out);
     free(attempts);
     return status;

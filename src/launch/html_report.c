@@ -336,6 +336,11 @@ rz_time rz_html_report_every(const struct rz_html_report *report)
     return rz_html_samples_every(&report->samples);
 }
 
+bool rz_html_report_begun(const struct rz_html_report *report)
+{
+    return report->n_attempts > 0;
+}
+
 void rz_html_report_write(const struct rz_html_report *report, FILE *out)
 {
     const char *page = rz_report_template, *mark = strstr(page, RZ_REPORT_TEMPLATE_MARK);

@@ -49,7 +49,10 @@ void rz_html_report_attempt_over(struct rz_html_report *report, int status, cons
 /* How often daemons are to be asked for waits. */
 rz_time rz_html_report_every(const struct rz_html_report *report);
 
-/* Writes the page. */
+/* An attempt has begun. */
+bool rz_html_report_begun(const struct rz_html_report *report);
+
+/* Writes the page; at least one attempt has begun, and all have ended. */
 void rz_html_report_write(const struct rz_html_report *report, FILE *out);
 
 #endif

@@ -249,6 +249,14 @@ RZ_CLI_TAKE(stdout)
 }
 
 RZ_CLI_TAKE_FLAG(progress, OPTIONS->progress)
+
+RZ_CLI_TAKE(iterations)
+{
+    OPTIONS->progress = true;
+    *why = "it is the number of the program's iterations";
+    return rz_quantity_number(value, 1, UINT64_MAX, &OPTIONS->progress_total);
+}
+
 RZ_CLI_TAKE_FLAG(story, OPTIONS->story)
 RZ_CLI_TAKE_TEXT(report, OPTIONS->report)
 RZ_CLI_TAKE_TEXT(report_html, OPTIONS->report_html)
@@ -558,8 +566,14 @@ static const struct rz_cli_option table[] = {
      "lose no line when they fail. full: a pipe, written when a buffer is full, which is faster "
      "for very much output. auto (default): pty if rzrun's own is a terminal, else line.",
      take_stdout},
-    {"--progress", NULL, NULL, "Show the iterations on the terminal while the program runs.",
+    {"--progress", NULL, NULL,
+     "Show how far the program is, on standard error, on a terminal in one line that stays: "
+     "iterations (RZ_Progress_mark) and their rate, failures, the age of the newest checkpoint.",
      take_progress},
+    {"--iterations", NULL, "N",
+     "With --progress, which it implies: the program's number of iterations, for the estimated "
+     "end.",
+     take_iterations},
     {"--story", NULL, NULL,
      "Print on standard error what failed, how it was noticed and how long each phase of the "
      "recovery took.",

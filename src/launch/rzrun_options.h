@@ -103,6 +103,7 @@ struct rz_rzrun_options {
     struct rz_texts environment; /* NAME=value; of all parts */
     const char *report;          /* file for the record, or NULL */
     const char *cases;           /* folder for case files, or NULL */
+    uint64_t progress_total;     /* iterations of the program, for --progress; 0: not known */
     const char *report_html;     /* file for the page, or NULL */
     const char *trace;           /* file for the traces, or NULL */
     struct rz_trace_levels levels;

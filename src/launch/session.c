@@ -663,6 +663,8 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
     rz_referee_open(&session->referee, options->n_ranks, options->layout.placement,
                     options->layout.n_nodes, rz_session_job_flags(session));
     session->story = (struct rz_story){.progress = options->progress,
+                                       .line = options->progress && isatty(STDERR_FILENO),
+                                       .at = {.total = options->progress_total},
                                        .n_ranks = options->n_ranks,
                                        .told_epoch = 1,
                                        .recovered = on_recovered,

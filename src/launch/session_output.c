@@ -62,6 +62,7 @@ static void late(evutil_socket_t fd, short what, void *arg)
 
 void rz_session_output(struct rz_launch_session *session, const struct rz_launch_output *output)
 {
+    rz_story_give_way(&session->story);
     rz_show_output(&session->show, output);
     if (!evtimer_pending(session->output_late, NULL)) {
         look_at_tails(session);

@@ -164,6 +164,7 @@ static void look_for_silence(evutil_socket_t fd, short what, void *arg)
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
         rz_node_look_at_clock(&session->nodes[i]);
     }
+    rz_story_look(&session->story, now);
     if (session->ending) {
         return; /* the end has its own bound */
     }

@@ -62,6 +62,7 @@ static void show_waits(struct rz_launch_session *session)
     struct rz_session_waits *waits = &session->waits;
     bool doubtful = false;
     if (waits->ends || tells_something(waits, session->options->hang_report)) {
+        rz_story_give_way(&session->story);
         fprintf(stderr, "rzrun: %s; these ranks wait:\n", waits->why);
         rz_session_dump(session, "hang", waits->why);
         doubtful = print_waits(session);

@@ -6,6 +6,7 @@
 #include "port/clock.h"
 
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static const char *const record_names[RZ_EVENT_RECORD_COUNT] = {
@@ -74,12 +75,17 @@ void rz_story_switch(struct rz_story *story, int switch_fd)
     fflush(story->report);
 }
 
-static void clear_progress(const struct rz_story *story)
+static void clear_progress(struct rz_story *story)
 {
-    if (story->progress && story->progress_shown &&
-        isatty(fileno(story->terminal ? story->terminal : stderr))) {
+    if (story->line_visible) {
         fprintf(stderr, "\r\033[K");
     }
+    story->line_visible = false;
+}
+
+void rz_story_give_way(struct rz_story *story)
+{
+    clear_progress(story);
 }
 
 static double ms(rz_time from, rz_time to)
@@ -167,7 +173,7 @@ static void tell_failure(const struct rz_story *story, const struct rz_story_fai
     fputc('\n', story->terminal);
 }
 
-static void tell_failures(const struct rz_story *story, rz_time first)
+static void tell_failures(struct rz_story *story, rz_time first)
 {
     clear_progress(story);
     for (uint32_t i = 0; i < story->n_failures; i++) {
@@ -288,6 +294,7 @@ static void story_on_seen(struct rz_story *story, const struct rz_launch_event *
     if (!d || (d->seen && event->at_ns >= d->seen)) {
         return;
     }
+    story->at.failures += d->seen == 0;
     d->seen = event->at_ns;
     d->hung = event->value == RZ_FAILURE_HUNG;
     snprintf(d->how, sizeof(d->how), "%s", event->note);
@@ -313,6 +320,9 @@ void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_
             tell_alone(story, d);
         }
         break;
+    case RZ_EVENT_RECORD_COMMITTED:
+        rz_progress_committed(&story->at, event->value, event->at_ns);
+        break;
     case RZ_EVENT_RECORD_RUN:
         if (!story->start) {
             story->start = event->at_ns;
@@ -327,16 +337,33 @@ void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_
     }
 }
 
-static void show_progress(struct rz_story *story, const struct rz_launch_mark *mark)
+/* The columns of the terminal: a line that is longer could not be erased. */
+static size_t columns_of_terminal(void)
 {
-    bool tty = isatty(STDERR_FILENO);
-    if (mark->at_ns < story->progress_shown + (tty ? RZ_SECOND / 10 : 2 * RZ_SECOND)) {
+    struct winsize size = {.ws_col = 0};
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+    return known ? size.ws_col : 80;
+}
+
+static void show_progress(struct rz_story *story, rz_time now)
+{
+    char text[256];
+    size_t max = story->line ? columns_of_terminal() : sizeof(text);
+    if (now < story->progress_shown + (story->line ? RZ_SECOND / 10 : 2 * RZ_SECOND)) {
         return;
     }
-    story->progress_shown = mark->at_ns;
-    fprintf(stderr, "%s%8.3f s  iteration %llu%s", tty ? "\r\033[K" : "",
-            (double)(mark->at_ns - story->start) / 1e9, (unsigned long long)mark->iteration,
-            tty ? "" : "\n");
+    story->progress_shown = now;
+    rz_progress_text(&story->at, now > story->start ? now - story->start : 0, now, text,
+                     max < sizeof(text) ? max : sizeof(text));
+    fprintf(stderr, story->line ? "\r\033[K%s" : "%s\n", text);
+    story->line_visible = story->line;
+}
+
+void rz_story_look(struct rz_story *story, rz_time now)
+{
+    if (story->progress && story->line && story->start) {
+        show_progress(story, now);
+    }
 }
 
 void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark)
@@ -345,8 +372,11 @@ void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark)
     if (rz_timeline_settled(&story->timeline)) {
         tell_recovery(story);
     }
+    if (mark->rank < story->n_ranks) { /* spawned processes count their own */
+        rz_progress_mark(&story->at, mark->iteration, mark->epoch, mark->at_ns);
+    }
     if (story->progress && mark->epoch >= story->timeline.epoch) {
-        show_progress(story, mark);
+        show_progress(story, mark->at_ns);
     }
 }
 

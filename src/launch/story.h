@@ -7,6 +7,7 @@
 #ifndef RZ_LAUNCH_STORY_H
 #define RZ_LAUNCH_STORY_H
 
+#include "launch/progress_line.h"
 #include "launch/timeline.h"
 #include "port/address.h"
 #include "wire/launch_messages.h"
@@ -32,7 +33,10 @@ struct rz_story_failure {
 struct rz_story {
     FILE *terminal; /* NULL: nothing is shown */
     FILE *report;   /* NULL: nothing is recorded */
-    bool progress;
+    bool progress;  /* --progress */
+    bool line;      /* standard error is a terminal, where the line of --progress stays */
+    bool line_visible;
+    struct rz_progress at;
     uint32_t n_ranks;
     rz_time start; /* all ranks initialised for the first time */
     struct rz_story_failure failures[RZ_STORY_FAILURES_MAX];
@@ -67,6 +71,12 @@ void rz_story_record(struct rz_story *story, uint32_t by, const struct rz_launch
 /* Shows it on the terminal; of a node's failure only what the job has agreed on (settled.h). */
 void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_event *event);
 void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark);
+
+/* To be called now and then: draws the line of --progress again, which ages. */
+void rz_story_look(struct rz_story *story, rz_time now);
+
+/* Erases that line, because something else is about to be shown. */
+void rz_story_give_way(struct rz_story *story);
 
 /* Records how many messages of each node were refused because the others excluded it. */
 void rz_story_refused(struct rz_story *story, const uint64_t *messages, uint32_t n_nodes);

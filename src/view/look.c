@@ -2,12 +2,16 @@
 /* Collects the status documents: one request to each daemon, and one document for each job. */
 #include "view/look.h"
 
+#include "port/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { ANSWER_MAX = 64 << 20, TIMEOUT_MS = 2000 };
+/* Of a machine whose daemons do not answer, after this time the others are not asked any more. */
+#define LOOK_BOUND (6 * RZ_SECOND)
 
 /* All input until the daemon closes the connection; NULL: nothing useful arrived in time. */
 static char *read_all(int fd, size_t *n)
@@ -105,12 +109,12 @@ void rz_look_merge(json_t **job, json_t *page)
 
 /* The document of the job of names[*at], of all its daemons; *at is moved to the next job. NULL:
  * none answered. */
-static json_t *ask_job(const struct rz_local_name *names, size_t n, size_t *at)
+static json_t *ask_job(const struct rz_local_name *names, size_t n, size_t *at, rz_time until)
 {
     json_t *job = NULL;
     uint64_t id = names[*at].job;
     for (; *at < n && names[*at].job == id; ++*at) {
-        json_t *page = ask_daemon(&names[*at]);
+        json_t *page = rz_clock_now() < until ? ask_daemon(&names[*at]) : NULL;
         if (json_is_object(page)) {
             rz_look_merge(&job, page);
         }
@@ -123,6 +127,7 @@ rz_status_t rz_look(const char *prefix, bool all_users, json_t **jobs)
 {
     struct rz_local_name *names = NULL;
     size_t n = 0, at = 0;
+    rz_time until = rz_clock_now() + LOOK_BOUND;
     rz_status_t status = rz_local_list(geteuid(), all_users, &names, &n);
     if (status != RZ_OK) {
         return status;
@@ -133,7 +138,7 @@ rz_status_t rz_look(const char *prefix, bool all_users, json_t **jobs)
             at++;
             continue;
         }
-        json_t *job = ask_job(names, n, &at);
+        json_t *job = ask_job(names, n, &at, until);
         if (job) {
             json_array_append_new(list, job);
         }

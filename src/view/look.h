@@ -9,7 +9,8 @@
 
 /* The documents of the jobs whose number begins with prefix (NULL: all), of this user or of all
  * users; an array that the caller frees. A daemon that does not answer within two seconds is left
- * out. RZ_ERR_SYSTEM: the sockets of this machine cannot be listed. RZ_ERR_NO_MEMORY. */
+ * out, as are those that were not asked within six. RZ_ERR_SYSTEM: the sockets of this machine
+ * cannot be listed. RZ_ERR_NO_MEMORY. */
 rz_status_t rz_look(const char *prefix, bool all_users, json_t **jobs);
 
 /* Adds to the document of a job what another one of the same job has in addition: processes, groups

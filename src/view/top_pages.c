@@ -111,7 +111,7 @@ void rz_top_draw_one(const struct rz_top *top, const struct rz_top_view *view,
                rz_top_state_name(rank->state));
     if (rank->pid == 0) {
         rz_top_put(screen, row, 3, RZ_TOP_FAINT,
-                   "its daemon is on another machine: look there, or name its host (--host)");
+                   "its daemon is on another machine, where rztop shows more of it");
         return;
     }
     rz_top_put(screen, row++, 3, RZ_TOP_PLAIN, "process    %" PRId64, rank->pid);

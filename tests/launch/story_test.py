@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The timeline of a recovery, on the terminal, in the report and in case files: they agree, and the phases add up."""
+import fcntl
 import glob
 import json
+import os
+import pty
 import re
 import signal
+import struct
+import subprocess
+import termios
 
 import launch_rig as rig
 
@@ -93,6 +99,40 @@ class Timeline(rig.LaunchTest):
         for phase in "agree_ms", "place_ms", "start_ms":
             self.assertIn(phase, told[0])
         self.assertNotIn("lost_iterations", told[0])  # this program marks no iterations
+
+    def in_terminal(self, columns, *arguments):
+        """What rzrun writes on standard error, which is a terminal of so many columns."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        run = self.start(*arguments, stderr=theirs, stdout=subprocess.DEVNULL)
+        os.close(theirs)
+        said = b""
+        try:
+            while part := os.read(ours, 65536):
+                said += part
+        except OSError:
+            pass  # all processes have closed it
+        os.close(ours)
+        self.assertEqual(self.finish(run).status, 0)
+        return said.decode()
+
+    def test_progress_on_a_terminal(self):
+        job = lambda end: ["--oversubscribe", "-n", "4", "--nodes", "2", "--iterations", end, "--inject", "kill rank 3 at iteration 50",
+                           f"{rig.BUILD}/apps/hpccg", "16", "16", "16", "--iterations", end, "--checkpoint-every", "5"]
+        for columns, end in ((200, "400"), (40, "100")):
+            said = self.in_terminal(columns, *job(end))
+            lines = said.split("\r\033[K")
+            self.assertRegex(lines[-1], r"^(hpccg:.*\s*)?$", "the line is not erased at the end")
+            self.assertLess(max(len(line) for line in lines), columns)
+            self.assertTrue(all(line.startswith("hpccg:") for line in lines if line.endswith("\n")), said)  # not behind the line
+            self.assertIn("iteration ", said)
+            if columns == 200:
+                self.assertRegex(said, r"iteration \d+ of 400(, [\d.e+]+ per second, ends in .+)?; 1 failure; checkpoint \d+ .+ ago")
+
+    def test_progress_without_a_terminal(self):
+        told = self.runs("--oversubscribe", "-n", "2", "--progress", f"{rig.BUILD}/apps/hpccg", "8", "8", "8", "--iterations", "50")
+        self.assertRegex(told.err, r"(?m)^ +[\d.]+ s  iteration \d+")
+        self.assertNotIn("\033", told.err)
 
 
 if __name__ == "__main__":
