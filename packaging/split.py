@@ -149,10 +149,15 @@ class Layout:
             self.copy(package, path, f"{self.folder}/{path}")
 
     def write_lists(self):
+        """A list for each package, with the folders that only this package, or all together, need."""
         os.makedirs(self.lists, exist_ok=True)
         for package in sorted(set(self.written.values())):
-            lines = [f"/{path}{'*' if path.startswith('usr/share/man/') else ''}"  # rpmbuild compresses the pages
-                     for path, owner in sorted(self.written.items()) if owner == package]
+            mine, folders = [path for path, owner in sorted(self.written.items()) if owner == package], set()
+            for path in mine:
+                while (path := os.path.dirname(path)).startswith(self.folder) or "/rhizome" in path:
+                    folders.add(path)
+            lines = [f"%dir /{path}" for path in sorted(folders)]
+            lines += [f"/{path}{'*' if path.startswith('usr/share/man/') else ''}" for path in mine]  # rpmbuild compresses the pages
             with open(f"{self.lists}/{RPM_NAMES.get(package, package)}.files", "w", encoding="utf-8") as file:
                 file.write("\n".join(lines) + "\n")
 

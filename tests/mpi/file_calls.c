@@ -608,7 +608,7 @@ int main(int argc, char **argv)
     pipes();
 }
 
-    pieces();
-    MPI_Finalize();
-    return 0;
+pieces();
+MPI_Finalize();
+return 0;
 }

@@ -36,7 +36,8 @@ def rewind(bench):
     table = Table("rewind-recovery", f"Two ranks of {mib} MiB on two nodes: from the kill of one until both run again, beside memcpy to new memory, ms",
                   "MiB", "ms", "ratios", ("rewound", "memcpy to new memory"))
     for _ in range(bench.repetitions(9, 2)):
-        taken = samples(bench, 2, 2, mib, 10, ["--rewind", "300ms", "--inject", "kill rank 1 at 3s", "--report", report, "--rewind-output", "repeat"], 4 if bench.quick else 2)
+        options = ["--rewind", "300ms", "--inject", "kill rank 1 at 3s", "--report", report, "--rewind-output", "repeat"]
+        taken = samples(bench, 2, 2, mib, 10, options, 4 if bench.quick else 2)
         whole_ms = records.of_last_recovery(records.take(report), "whole_ms")
         for _, fresh, _, _ in taken[:1] if whole_ms else []:
             table.append(str(mib), table.columns, (whole_ms, 1e3 * fresh))
