@@ -30,12 +30,18 @@ int RZ_Rewind_now(void);
 int RZ_Rewind_exclude(void *address, size_t bytes);
 
 /**
- * From RZ_Rewind_forbid until as many calls of RZ_Rewind_allow, no snapshot is taken of any rank:
- * while this rank has effects that cannot be repeated.
+ * Forbids snapshots of any rank until as many calls of RZ_Rewind_allow: while this rank has effects
+ * that cannot be repeated.
  *
  * @return MPI_SUCCESS.
  */
 int RZ_Rewind_forbid(void);
+
+/**
+ * Ends the newest RZ_Rewind_forbid.
+ *
+ * @return MPI_SUCCESS.
+ */
 int RZ_Rewind_allow(void);
 
 #ifdef __cplusplus

@@ -16,6 +16,7 @@ import sys
 # The pages of docs/ that say more; by the beginning of the function's name, the first that fits.
 GUIDES = [("MPIX_Reinit", "reinit.md"), ("RZ_Reinit", "reinit.md"), ("RZ_Incarnation", "replace.md"), ("RZ_Comm_re", "replace.md"),
           ("RZ_Group_monitor", "group.md"), ("RZ_Tasks", "group.md"), ("RZ_Checkpoint", "checkpoints.md"), ("RZ_Restore", "checkpoints.md"),
+          ("RZ_Rewind", "unmodified.md"),
           ("RZ_Progress", "checkpoints.md"), ("RZ_Alive", "detection.md"), ("MPIX_Win", "windows.md"), ("MPIX_Comm", "failure-semantics.md")]
 LIBRARIES = {"rhizome/tasks.h": "-lrhizome_tasks -lm"}  # beside what mpicc links
 
@@ -93,7 +94,8 @@ def man(function, others, version):
 
 # ---- the reference ----
 
-TITLES = {"mpi-ext.h": "Failures, repair, global restart, dynamic groups", "rhizome/checkpoint.h": "Checkpoints", "rhizome/tasks.h": "Bags of tasks"}
+TITLES = {"mpi-ext.h": "Failures, repair, global restart, dynamic groups", "rhizome/checkpoint.h": "Checkpoints", "rhizome/tasks.h": "Bags of tasks",
+          "rhizome/rewind.h": "Unmodified programs that are rewound"}
 
 
 def markdown(headers):
@@ -101,6 +103,8 @@ def markdown(headers):
     for header in headers:
         functions = functions_of(header)
         name = header.split(":")[1]
+        if not functions:
+            continue
         out += [f"## {TITLES.get(name, name)}", "", f"`#include <{name}>`" + (f", link with `{LIBRARIES[name]}`" if name in LIBRARIES else ""), ""]
         for f in functions:
             out += [f"### {f.name}", "", "```c", f"{f.prototype};", "```", ""]
