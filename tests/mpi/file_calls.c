@@ -606,9 +606,7 @@ int main(int argc, char **argv)
     many_at_once();
     atomic();
     pipes();
-}
-
-pieces();
-MPI_Finalize();
-return 0;
+    pieces();
+    MPI_Finalize();
+    return 0;
 }
