@@ -95,6 +95,8 @@ struct rz_image_area {
 
     bool in_place; /* the image that is restored is of this process */
     bool restored;
+    const struct rz_image_run *known_at; /* where in KNOWN the restore is */
+    bool skips; /* it leaves pages alone that KNOWN says have not changed since */
     uint64_t handover_bytes, handover_next_bytes;
     uint8_t handover[RZ_IMAGE_HANDOVER_MAX], handover_next[RZ_IMAGE_HANDOVER_MAX];
     char why[RZ_IMAGE_WORDS];
@@ -172,10 +174,12 @@ uint32_t rz_image_keep_text(struct rz_image_tables *image, const char *text);
 void rz_image_number(char *to, uint64_t value);
 
 /* changes.c, hashes.c, slots.c, write.c */
-rz_status_t rz_image_scan(void);
-rz_status_t rz_image_scan_hashes(void);
+rz_status_t rz_image_scan(const struct rz_image_tables *tables);
+rz_status_t rz_image_scan_hashes(const struct rz_image_tables *tables);
 void rz_image_forget_changes(void);
 rz_status_t rz_image_plan(uint64_t older_slots, uint64_t older_save);
+/* The list of known changes as of now, for a restore that leaves unchanged pages alone. */
+rz_status_t rz_image_know_changes(void);
 rz_status_t rz_image_write(int fd);
 
 /* registers.c; also in the restore program */

@@ -186,9 +186,8 @@ static rz_status_t scan_region(const struct rz_image_region *r)
 }
 
 /* The runs of pages that are the process's own and not excluded, ascending; value: changed. */
-rz_status_t rz_image_scan(void)
+rz_status_t rz_image_scan(const struct rz_image_tables *image)
 {
-    const struct rz_image_tables *image = &RZ_AREA->image;
     RZ_AREA->pool_used[RZ_POOL_SCANNED] = 0;
     RZ_AREA->pagemap =
         (int)RZ_RAW4(openat, AT_FDCWD, "/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC, 0);
@@ -198,7 +197,7 @@ rz_status_t rz_image_scan(void)
     choose_method();
     rz_status_t status = RZ_OK;
     if (RZ_AREA->method == RZ_METHOD_HASHES) {
-        status = rz_image_scan_hashes();
+        status = rz_image_scan_hashes(image);
     }
     for (uint32_t i = 0;
          status == RZ_OK && RZ_AREA->method == RZ_METHOD_PROTECTION && i < image->head.n_regions;

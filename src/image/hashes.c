@@ -69,9 +69,8 @@ static rz_status_t hash_region(struct hash_cursor *cursor, const struct rz_image
     return RZ_OK;
 }
 
-rz_status_t rz_image_scan_hashes(void)
+rz_status_t rz_image_scan_hashes(const struct rz_image_tables *image)
 {
-    const struct rz_image_tables *image = &RZ_AREA->image;
     enum rz_image_pool known = RZ_POOL_KNOWN + RZ_AREA->turn;
     const struct rz_image_run *runs = rz_image_pool(known);
     struct hash_cursor cursor = {runs, runs + rz_image_pool_runs(known),

@@ -54,6 +54,15 @@ static _Noreturn void take_over(void)
     }
 }
 
+/* In place, pages that have not changed since the image was saved are left alone. If they are not
+ * to be told from others, all pages are written. */
+static void look_for_changes(void)
+{
+    RZ_AREA->skips = RZ_AREA->in_place && rz_image_read_maps(&RZ_AREA->here) == RZ_OK &&
+                     rz_image_choose_regions(&RZ_AREA->here) == RZ_OK &&
+                     rz_image_scan(&RZ_AREA->here) == RZ_OK && rz_image_know_changes() == RZ_OK;
+}
+
 /* Returns only if this is refused; then the threads run. */
 static rz_status_t stop_and_restore(void)
 {
@@ -63,6 +72,7 @@ static rz_status_t stop_and_restore(void)
     }
     struct rz_image_thread *own = &RZ_AREA->parked[0].thread;
     rz_image_thread_note(own);
+    look_for_changes();
     if (rz_image_thread_forget(own)) {
         take_over();
     }

@@ -200,12 +200,36 @@ static void take_bytes(uint64_t at, uint64_t bytes, uint64_t offset)
     }
 }
 
-static void take_pages(const struct rz_image_run *run, bool new)
+/* Whether pages from `at` on are as the image has them: then, and as long as they are all alike, up
+ * to *stop. The list has every page of this process, ascending; so have the calls. */
+static bool is_unchanged(uint64_t at, uint64_t *stop)
+{
+    const enum rz_image_pool pool = RZ_POOL_KNOWN + RZ_AREA->turn;
+    const struct rz_image_run *first = rz_image_pool(pool), *end = first + rz_image_pool_runs(pool);
+    const struct rz_image_run *run = RZ_AREA->known_at ? RZ_AREA->known_at : first;
+    while (run < end && (run->page + run->pages) * RZ_IMAGE_PAGE <= at) {
+        run++;
+    }
+    RZ_AREA->known_at = run;
+    if (run == end) {
+        return false;
+    }
+    bool inside = run->page * RZ_IMAGE_PAGE <= at;
+    uint64_t until = (inside ? run->page + run->pages : run->page) * RZ_IMAGE_PAGE;
+    *stop = *stop < until ? *stop : until;
+    return inside && run->value <= RZ_AREA->image.head.save;
+}
+
+static void take_pages(const struct rz_image_run *run, bool mapped)
 {
     uint64_t start = run->page * RZ_IMAGE_PAGE, end = start + run->pages * RZ_IMAGE_PAGE;
     uint64_t at = start, stop;
     while (at < end && rz_image_next_included(&at, end, &stop)) {
-        if (new &&stop - at >= POPULATE_MIN) {
+        if (!mapped && RZ_AREA->skips && is_unchanged(at, &stop)) {
+            at = stop;
+            continue;
+        }
+        if (mapped && stop - at >= POPULATE_MIN) {
             RZ_RAW3(madvise, at, stop - at, POPULATE_WRITE);
         }
         take_bytes(at, stop - at, (1 + run->value) * RZ_IMAGE_PAGE + (at - start));
@@ -255,6 +279,7 @@ void rz_restore_memory(void)
     const struct rz_image_tables *image = &RZ_AREA->image;
     const struct rz_image_run *run = (void *)(RZ_IMAGE_POOL_AT + RZ_POOL_INDEX * RZ_IMAGE_POOL_MAX);
     const struct rz_image_run *end = run + image->head.n_index;
+    RZ_AREA->known_at = NULL;
     shrink_heap();
     unmap_others();
     move_vdso();

@@ -101,7 +101,7 @@ static rz_status_t save_pages(int fd)
     take_older(fd, &older_slots, &older_save);
     head->life[0] = RZ_AREA->life[0], head->life[1] = RZ_AREA->life[1];
     head->save = ++RZ_AREA->saves;
-    rz_status_t status = rz_image_scan();
+    rz_status_t status = rz_image_scan(&RZ_AREA->image);
     status = status == RZ_OK ? rz_image_plan(older_slots, older_save) : status;
     return status == RZ_OK ? rz_image_write(fd) : status;
 }

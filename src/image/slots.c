@@ -188,3 +188,15 @@ rz_status_t rz_image_plan(uint64_t older_slots, uint64_t older_save)
     RZ_AREA->turn = 1 - RZ_AREA->turn;
     return RZ_OK;
 }
+
+rz_status_t rz_image_know_changes(void)
+{
+    RZ_AREA->saves++; /* one that no image is of */
+    RZ_AREA->pool_used[RZ_POOL_OLDER] = RZ_AREA->pool_used[RZ_POOL_USED] = 0;
+    if (!place(UINT64_MAX)) {
+        rz_image_forget_changes();
+        return RZ_ERR_NO_MEMORY;
+    }
+    RZ_AREA->turn = 1 - RZ_AREA->turn;
+    return RZ_OK;
+}

@@ -30,8 +30,10 @@ rz_status_t rz_image_take(int fd, void *to, uint64_t bytes, uint64_t at)
     while (bytes > 0) {
         long n = RZ_RAW4(pread64, fd, to, bytes < 1 << 30 ? bytes : 1 << 30, at);
         if (n <= 0) {
-            return rz_image_refuse(n == 0 ? RZ_ERR_MALFORMED : RZ_ERR_SYSTEM,
-                                   n == 0 ? "the image is cut" : "the image cannot be read");
+            return n == 0
+                       ? rz_image_refuse(RZ_ERR_MALFORMED, "the image is cut")
+                       : rz_image_refuse(RZ_ERR_SYSTEM, "the image cannot be read: error %d at %lu",
+                                         (int)-n, at);
         }
         to = (uint8_t *)to + n, bytes -= (uint64_t)n, at += (uint64_t)n;
     }

@@ -98,10 +98,12 @@ static void a_timer(void)
 
 static void a_child(void)
 {
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        pause();
+        while (getppid() == parent) { /* it may have ended before */
+            pause();
+        }
         _exit(0);
     }
 }
