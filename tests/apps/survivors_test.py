@@ -31,12 +31,12 @@ RZRUN = [f"{BUILD}/bin/rzrun", "--oversubscribe", "--hb-timeout", "5s", "--timeo
 JOB = [*RZRUN, "-n", str(RANKS), "--nodes", str(NODES)]
 PROGRAMS = {
     "halo": ["halo", "24", "20", "60"],
-    "hashtable": ["hashtable", "600", "500"],
+    "hashtable": ["hashtable", "400", "300"],
     "queue": ["queue", "300"],
     "checkpoint_file": ["checkpoint_file", FILE, "3000", "60"],
 }
 # The iterations that the program marks, in which failures are drawn.
-MARKS = {"halo": 60, "hashtable": 6, "queue": 8, "checkpoint_file": 60}
+MARKS = {"halo": 60, "hashtable": 4, "queue": 8, "checkpoint_file": 60}
 # Named steps, each with the failure that comes first, if one must. Rank 0 of the queue prints the result: a failure between the last
 # agreement and that loses it.
 FIRST, LATER = ["--inject", "kill rank 4 at iteration 2"], ["--inject", "kill rank 4 at iteration 12"]
