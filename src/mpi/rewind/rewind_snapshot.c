@@ -35,6 +35,7 @@ enum step { GOES_ON, STOPS, SAVES, SAVED };
 static struct {
     struct rz_embedded core;
     uint32_t epoch;       /* of the core */
+    bool under_way;       /* a thread of this process takes part in one */
     enum step step;       /* what this process does in it */
     bool asked;           /* for its numbers */
     bool whole;           /* all ranks have saved */
@@ -48,8 +49,9 @@ static struct {
     } * unread, **unread_last;
 } snapshot = {.unread_last = &snapshot.unread};
 
-/* The thread that stops for the process; all others wait for it. */
-static _Thread_local bool stopper;
+/* This thread stops for the process, or waits for the one that does: both make progress, in waits
+ * that are no safe points. */
+static _Thread_local bool stands;
 
 /* ---- The core ---- */
 
@@ -284,9 +286,15 @@ static bool is_wanted(void)
     return wanted_number() >= rz_snapshot_attempt(snapshot.core.state);
 }
 
+static bool nothing_under_way(void *arg)
+{
+    (void)arg;
+    return !snapshot.under_way;
+}
+
 static void take_part(void)
 {
-    stopper = true;
+    snapshot.under_way = true;
     snapshot.step = STOPS;
     rz_kill_here(RZ_KILL_SNAPSHOT_STOPS);
     call_core(RZ_SNAPSHOT_START, rz_snapshot_attempt(snapshot.core.state), reason_against(), 0);
@@ -294,22 +302,24 @@ static void take_part(void)
     if (snapshot.step == SAVES) {
         save();
     }
-    rz_engine.completions++; /* threads that wait for the end of the snapshot */
     renew_core();
     rz_engine.stops = is_wanted();
-    stopper = false;
+    snapshot.under_way = false;
+    rz_engine.completions++; /* other threads wait for this */
 }
 
 static void safe_point(void)
 {
-    if (stopper || rz_engine_runs_user()) {
+    if (stands || rz_engine_runs_user()) {
         return; /* a function of the user may be in the middle of anything */
     }
-    if (snapshot.step == GOES_ON) {
-        take_part();
+    stands = true;
+    if (snapshot.under_way) {
+        wait_until(nothing_under_way);
     } else {
-        wait_until(goes_on);
+        take_part();
     }
+    stands = false;
 }
 
 /* ---- Hooks ---- */
