@@ -2,8 +2,9 @@
 /*
  * Messages in every state at every moment, for snapshots at any moment: sends of all modes and
  * sizes, wildcards, probes, persistent requests, derived datatypes, non-blocking collectives under
- * way while messages are exchanged. Each message says who sent it, in which round and as which of
- * its row; each receiver checks content, order and number. The program knows nothing of failures.
+ * way while messages are exchanged. Each message says which rank sent it, in which round and as
+ * which of its row; each receiver checks content, order and number. The program knows nothing of
+ * failures.
  *
  *   rewind_torture ROUNDS SEED
  *
