@@ -64,6 +64,16 @@ static bool sets(const struct rz_texts *environment, const char *entry)
     return false;
 }
 
+/* In any part of the command line, or for all of them. */
+static bool anywhere(const struct rz_rzrun_options *options, const char *entry)
+{
+    bool set = sets(&options->environment, entry);
+    for (uint32_t i = 0; i < options->n_contexts; i++) {
+        set = set || sets(&options->contexts[i].environment, entry);
+    }
+    return set;
+}
+
 /* A snapshot each second; after the second one a rank is killed. */
 static void settle_check(struct rz_rzrun_options *options)
 {
@@ -88,9 +98,9 @@ void rz_rzrun_rewind_settle(struct rz_rzrun_options *options)
                         : foreign      ? "--mpi"
                         : options->on_failure_given && options->on_failure != RZ_ON_FAILURE_REPAIR
                             ? "--on-failure"
-                        : options->detector == RZ_DETECTOR_FLAT     ? "--detector flat"
-                        : sets(&options->environment, "RZ_NET=ucx") ? "--net ucx"
-                                                                    : NULL;
+                        : options->detector == RZ_DETECTOR_FLAT ? "--detector flat"
+                        : anywhere(options, "RZ_NET=ucx")       ? "--net ucx"
+                                                                : NULL;
     if (!options->rewind) {
         if (options->rewind_or_abort) {
             rz_cli_refuse(&rz_rzrun_cli, "--rewind-or-abort needs --rewind T");

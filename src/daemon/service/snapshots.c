@@ -14,6 +14,7 @@ struct rz_snapshots {
     const struct rz_own_node *own; /* copied from config */
     struct event *timer;
     uint32_t epoch, wanted; /* the newest number that is wanted in this epoch */
+    uint32_t over;          /* the newest attempt of this epoch that has ended at a process here */
     uint32_t told;          /* the newest epoch in which the user was told why there is none */
 };
 
@@ -24,24 +25,34 @@ static bool job_runs(const struct rz_snapshots *snapshots)
     return !membership->ending && membership->phase == RZ_PHASE_RUN;
 }
 
+/* Daemons begin an epoch at different moments: the request may come before it. */
+static bool enter_epoch(struct rz_snapshots *snapshots, uint32_t epoch)
+{
+    if (snapshots->epoch < epoch) {
+        snapshots->epoch = epoch;
+        snapshots->wanted = snapshots->over = 0;
+    }
+    return snapshots->epoch == epoch;
+}
+
 static void want_here(struct rz_snapshots *snapshots, uint32_t epoch, uint32_t number)
 {
-    if (snapshots->epoch != epoch) {
-        snapshots->epoch = epoch;
-        snapshots->wanted = 0;
-    }
-    if (snapshots->wanted < number) {
+    if (enter_epoch(snapshots, epoch) && snapshots->wanted < number) {
         snapshots->wanted = number;
         rz_board_writer_snapshot(snapshots->config.board, epoch, number);
         rz_board_writer_publish(snapshots->config.board);
     }
 }
 
+/* While one is under way no other one is added: the processes would only stop again and again. */
 static void want_everywhere(struct rz_snapshots *snapshots)
 {
     const struct rz_membership *membership = &snapshots->own->membership;
     uint32_t epoch = membership->epoch;
-    uint32_t number = snapshots->epoch == epoch ? snapshots->wanted + 1 : 1;
+    if (!enter_epoch(snapshots, epoch)) {
+        return;
+    }
+    uint32_t number = snapshots->over + 1;
     const struct rz_overlay_message message = {.type = RZ_OVERLAY_SNAPSHOT,
                                                .snapshot = {.epoch = epoch, .number = number}};
     for (rz_id node = 0; node < membership->n_nodes; node++) {
@@ -52,30 +63,41 @@ static void want_everywhere(struct rz_snapshots *snapshots)
     want_here(snapshots, epoch, number);
 }
 
-/* The lowest living node: another one is as good, as long as it is one. */
-static rz_id asking_node(const struct rz_snapshots *snapshots)
+/* That of rank 0: its daemon learns when an attempt has ended. */
+static bool asks(const struct rz_snapshots *snapshots)
 {
-    rz_id node = 0;
-    while (rz_membership_node_has_failed(&snapshots->own->membership, node)) {
-        node++;
-    }
-    return node;
+    return snapshots->own->membership.slots[0].node == snapshots->own->job.node;
 }
 
 static void snapshot_due(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_snapshots *snapshots = arg;
     (void)fd, (void)what;
-    if (job_runs(snapshots) && asking_node(snapshots) == snapshots->own->job.node) {
+    if (job_runs(snapshots) && asks(snapshots)) {
         want_everywhere(snapshots);
     }
+}
+
+/* The time to the next one counts from the end of this one. */
+static bool on_over(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
+{
+    struct rz_snapshots *snapshots = arg;
+    (void)p, (void)fd;
+    if (message->snapshot_over.epoch == snapshots->epoch &&
+        message->snapshot_over.attempt > snapshots->over) {
+        snapshots->over = message->snapshot_over.attempt;
+        if (snapshots->own->job.rewind_ns > 0) {
+            rz_loop_arm_every(snapshots->timer, snapshots->own->job.rewind_ns);
+        }
+    }
+    return true;
 }
 
 static void on_snapshot(void *arg, rz_id from, const struct rz_overlay_message *message)
 {
     struct rz_snapshots *snapshots = arg;
     (void)from;
-    if (job_runs(snapshots) && message->snapshot.epoch == snapshots->own->membership.epoch) {
+    if (message->snapshot.epoch >= snapshots->own->membership.epoch) {
         want_here(snapshots, message->snapshot.epoch, message->snapshot.number);
     }
 }
@@ -163,6 +185,7 @@ rz_status_t rz_snapshots_open(struct rz_snapshots **result,
         return status;
     }
     rz_link_router_handle(config->router, RZ_LINK_SNAPSHOT_WANTED, on_snapshot_wanted, snapshots);
+    rz_link_router_handle(config->router, RZ_LINK_SNAPSHOT_OVER, on_over, snapshots);
     rz_link_router_handle(config->router, RZ_LINK_OUTPUT_MARK, on_output_mark, snapshots);
     rz_link_router_handle(config->router, RZ_LINK_OUTPUT_AT, on_output_at, snapshots);
     rz_link_router_handle(config->router, RZ_LINK_SNAPSHOT_REFUSED, on_snapshot_refused, snapshots);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Asks the ranks of the job for snapshots of their memory (docs/unmodified.md), from time to time,
- * or because one of them wants one. The daemon of the lowest living node tells all daemons, and
- * each writes the number of the wanted snapshot on its board. How the ranks stop and save is theirs
- * (mpi/rewind); a request that a failure loses ends with the epoch.
+ * or because one of them wants one. The daemon of rank 0 tells all daemons, and each
+ * writes the number of the wanted snapshot on its board. The next one is wanted when the last one
+ * has ended, and the time counts from there: where snapshots take longer than that time the program
+ * must go on, too. How the ranks stop and save is theirs (mpi/rewind); a request that a failure
+ * loses ends with the epoch.
  */
 #ifndef RZ_DAEMON_SNAPSHOTS_H
 #define RZ_DAEMON_SNAPSHOTS_H

@@ -39,6 +39,9 @@ static struct {
     enum step step;       /* what this process does in it */
     bool asked;           /* for its numbers */
     bool whole;           /* all ranks have saved */
+    rz_id refuser;        /* otherwise the first rank that has not, */
+    uint64_t reason;      /* and its reason */
+    char why[256];        /* this process's, in words */
     unsigned forbidden;   /* by the program */
     uint64_t said[3];     /* the last LOCAL */
     uint64_t sent, taken; /* messages of the core, which do not count */
@@ -77,6 +80,8 @@ static void snapshot_notified(const struct rz_action *notice)
         break;
     case RZ_SNAPSHOT_ENDED:
         snapshot.whole = notice->arg[2] == 0;
+        snapshot.refuser = (rz_id)notice->arg[1];
+        snapshot.reason = notice->arg[2];
         snapshot.step = GOES_ON;
         break;
     }
@@ -217,25 +222,24 @@ static bool goes_on(void *arg)
 
 /* ---- One snapshot ---- */
 
-static void tell_refusal(const char *why)
+/* One for all that refuse; and what is no news for the user is not told. */
+static void tell_refusal(void)
 {
-    struct rz_link_message message = {.type = RZ_LINK_SNAPSHOT_REFUSED,
-                                      .snapshot_refused = {.reason = why}};
-    rz_engine_tell_daemon(&message);
+    if (!snapshot.whole && snapshot.reason == REASON_IMPOSSIBLE &&
+        snapshot.refuser == rz_engine.info->self.rank) {
+        const struct rz_link_message message = {.type = RZ_LINK_SNAPSHOT_REFUSED,
+                                                .snapshot_refused = {.reason = snapshot.why}};
+        rz_engine_tell_daemon(&message);
+    }
 }
 
-/* What is no news for the user is not told. */
 static enum reason reason_against(void)
 {
-    char why[256];
     if (snapshot.forbidden > 0 || !rz_image_settled()) {
         return REASON_LATER;
     }
-    if (!rz_snapshot_possible(why, sizeof(why))) {
-        tell_refusal(why);
-        return REASON_IMPOSSIBLE;
-    }
-    return REASON_NONE;
+    return rz_snapshot_possible(snapshot.why, sizeof(snapshot.why)) ? REASON_NONE
+                                                                    : REASON_IMPOSSIBLE;
 }
 
 static void wait_until(bool (*done)(void *arg))
@@ -246,13 +250,13 @@ static void wait_until(bool (*done)(void *arg))
 
 static void save(void)
 {
-    char why[256] = "";
     rz_kill_here(RZ_KILL_SNAPSHOT_QUIET);
     rz_output_mark();
     rz_snapshot_leave_out(); /* connections may be new since the process stopped */
-    switch (rz_image_keep(why, sizeof(why))) {
+    switch (rz_image_keep(snapshot.why, sizeof(snapshot.why))) {
     case RZ_IMAGE_RESTORED:
         rz_images_begin();
+        snapshot.whole = true;
         snapshot.sent = snapshot.taken = 0;
         rz_restore_wake();
         snapshot.step = GOES_ON;
@@ -262,7 +266,6 @@ static void save(void)
         call_core(RZ_SNAPSHOT_SAVED, REASON_NONE, 0, 0);
         break;
     default:
-        tell_refusal(why);
         snapshot.step = SAVED;
         call_core(RZ_SNAPSHOT_SAVED, REASON_IMPOSSIBLE, 0, 0);
         break;
@@ -294,15 +297,21 @@ static bool nothing_under_way(void *arg)
 
 static void take_part(void)
 {
+    const struct rz_link_message over = {
+        .type = RZ_LINK_SNAPSHOT_OVER,
+        .snapshot_over = {.epoch = rz_engine.epoch,
+                          .attempt = rz_snapshot_attempt(snapshot.core.state)}};
     snapshot.under_way = true;
     snapshot.step = STOPS;
     rz_kill_here(RZ_KILL_SNAPSHOT_STOPS);
-    call_core(RZ_SNAPSHOT_START, rz_snapshot_attempt(snapshot.core.state), reason_against(), 0);
+    call_core(RZ_SNAPSHOT_START, over.snapshot_over.attempt, reason_against(), 0);
     wait_until(quiet_or_over);
     if (snapshot.step == SAVES) {
         save();
     }
+    tell_refusal();
     renew_core();
+    rz_engine_tell_daemon(&over); /* restored: of an epoch that is over */
     rz_engine.stops = is_wanted();
     snapshot.under_way = false;
     rz_engine.completions++; /* other threads wait for this */

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""rzrun --rewind with programs that know nothing of failures: what is shown, what is refused, what a command line may be, and that nothing
+is left behind. A kill point decides when a rank fails; a program that ends before is run again, for longer.
+
+    rewind_test.py [CLASS ...]     RZ_TEST_BUILD names the build tree
+"""
+import os
+import random
+import re
+import signal
+
+import rewind_programs as programs
+rig = programs.rig
+
+OUTPUT, REFUSED = rig.program("rewind_output"), rig.program("rewind_refused")
+EVERY = ("--rewind", "20ms")
+BY_CALL = ("--rewind", "1h")  # only RZ_Rewind_now
+NONE_FOR = {  # what a program has, and the words that say it
+    "socket": "socket", "pipe": "pipe", "child": "child", "shared": "shared", "window": "a window exists", "file": "a file is open",
+}
+
+
+class Rewind(rig.LaunchTest):
+    def job(self, *line, status=0, options=EVERY, kill=None, ranks=4, nodes=2):
+        report = f"{self.folder}/report"
+        result = self.runs("--oversubscribe", "-n", str(ranks), "--nodes", str(nodes), "--timeout", rig.HANG, "--report", report, *options,
+                           *line, environment={"RZ_KILL_AT": kill} if kill else None, status=status)
+        with open(report) as events:
+            result.events = events.read()
+        return result
+
+    def count(self, result, event):
+        return len(re.findall(f"event={event} ", result.events))
+
+    def killed(self, line, kill="stored:2@1", **how):
+        """Runs line(steps) with more and more steps until a rank has come to that place, and all have gone back to an image."""
+        for steps in (100, 400, 1600, 6400):
+            result = self.job(*line(steps), kill=kill, **how)
+            if self.count(result, "restored") > 0:
+                return steps, result
+        return self.fail(f"there was never a failure at {kill}:\n{result.events}")
+
+
+class Output(Rewind):
+    def lines(self, result, steps, label=False, ranks=4):
+        """The lines of each rank, in their order; and that of all streams none is missing, changed, or there twice."""
+        for rank in range(ranks):
+            begin = f"[{rank}] " if label else ""
+            want = [f"{begin}rank {rank} {word} {step}" for step in range(steps) for word in ("out", "written")]
+            got = [line for line in result.out.split("\n") if line.startswith(f"{begin}rank {rank} ") and not line.endswith("end")]
+            self.assertEqual(got, want)
+            want = [f"{begin}rank {rank} error {step}" for step in range(steps)]
+            self.assertEqual([line for line in result.err.split("\n") if line.startswith(f"{begin}rank {rank} ")], want)
+            self.assertEqual(result.out.count(f"{begin}rank {rank} end"), 1)
+
+    def test_each_line_is_shown_once(self):
+        steps, result = self.killed(lambda steps: (OUTPUT, str(steps)))
+        self.lines(result, steps)
+
+    def test_with_labels(self):
+        steps, result = self.killed(lambda steps: (OUTPUT, str(steps)), options=(*EVERY, "--label"))
+        self.lines(result, steps, label=True)
+
+    def test_a_node_fails(self):
+        # Its daemon has read what it showed; the end of what its ranks wrote is written again.
+        steps, result = self.killed(lambda steps: (OUTPUT, str(steps)), kill="piece-came:6@1", nodes=3)
+        self.lines(result, steps)
+
+    def test_repeat_shows_all(self):
+        steps, result = self.killed(lambda steps: (OUTPUT, str(steps)), options=(*EVERY, "--rewind-output", "repeat"))
+        for rank in range(4):
+            got = [int(step) for step in re.findall(rf"^rank {rank} out (\d+)$", result.out, re.MULTILINE)]
+            self.assertEqual(sorted(set(got)), list(range(steps)))
+            # They grow, and go back at most once: there was one failure.
+            self.assertLessEqual(sum(a >= b for a, b in zip(got, got[1:])), 1)
+
+
+class Refused(Rewind):
+    def job(self, *line, options=BY_CALL, **how):
+        return super().job(*line, options=options, **how)
+
+    def sentences(self, result):
+        return re.findall(r"no snapshot of rank \d+: .*", result.err)
+
+    def test_the_program_runs_on(self):
+        want = self.job(REFUSED, "nothing", "30", options=(), nodes=1).out
+        for what, words in NONE_FOR.items():
+            with self.subTest(what):
+                result = self.job(REFUSED, what, "30", self.folder, nodes=1)
+                said = self.sentences(result)
+                self.assertEqual(len(said), 1, result.err)
+                self.assertIn(words, said[0])
+                self.assertEqual(self.count(result, "committed"), 0)
+                self.assertEqual(result.out, want)
+
+    def test_once_for_several_nodes(self):
+        self.assertEqual(len(self.sentences(self.job(REFUSED, "pipe", "30", nodes=2))), 1)
+
+    def test_or_abort(self):
+        result = self.job(REFUSED, "child", "100000", options=(*BY_CALL, "--rewind-or-abort"), status=1)
+        self.assertIn(NONE_FOR["child"], result.err)
+        self.assertEqual(result.out, "")
+
+    def test_begins_at_the_start_without_a_snapshot(self):
+        for what in ("pipe", "forbid"):
+            with self.subTest(what):
+                result = self.job(REFUSED, what, "300", options=(*BY_CALL, "--inject", "kill rank 1 at 100ms"))
+                self.assertEqual(result.out, self.job(REFUSED, "nothing", "300", options=()).out)
+                self.assertEqual(self.count(result, "committed") + self.count(result, "restored"), 0)
+
+    def test_forbidden_is_not_told(self):
+        result = self.job(REFUSED, "forbid", "30")
+        self.assertEqual((self.sentences(result), self.count(result, "committed")), ([], 0), result.err)
+
+    def test_saved_when_it_can_be(self):
+        # In the second half there is nothing that keeps it.
+        for steps in (200, 1600, 6400):
+            result = self.job(REFUSED, "later", str(steps))
+            if self.count(result, "committed") > 0:
+                break
+        self.assertGreater(self.count(result, "committed"), 0, result.err)
+
+    def test_now(self):
+        result = self.job(REFUSED, "nothing", "30")
+        self.assertGreater(self.count(result, "committed"), 0, result.events)
+
+    def test_excluded_memory_is_zero(self):
+        steps, result = self.killed(lambda steps: (REFUSED, "exclude", str(steps)), options=BY_CALL)
+        self.assertEqual(result.out, self.job(REFUSED, "nothing", str(steps), options=()).out + "4 computed again\n")
+
+    def test_calls_do_nothing_without_rewind(self):
+        for what in ("exclude", "forbid"):
+            self.assertEqual(self.job(REFUSED, what, "30", options=()).out, self.job(REFUSED, "nothing", "30", options=()).out)
+
+
+class Words(Rewind):
+    def refused(self, words, *options):
+        result = self.run_it("-n", "2", *options, REFUSED, "nothing", "10")
+        self.assertEqual(result.status, rig.BAD_LINE, result.err)
+        self.assertIn(words, result.err)
+
+    def test_refused_command_lines(self):
+        for every in ("1ms", "0", "-1s", "soon", ""):
+            self.refused("it needs the time from one snapshot to the next, 10ms or more", "--rewind", every)
+        self.refused("it is `drop` or `repeat`", *EVERY, "--rewind-output", "hold")
+        self.refused("--rewind-or-abort needs --rewind T", "--rewind-or-abort")
+        for other in (("--no-ft",), ("--net", "ucx"), ("--detector", "flat"), ("--on-failure", "continue"), ("--mpi", "pmix")):
+            self.refused(f"--rewind and {' '.join(other) if other[0] in ('--net', '--detector') else other[0]} cannot be combined", *EVERY, *other)
+
+
+class Leftover(Rewind):
+    """SIGKILL of anything at any moment, while all go back again and again."""
+    PROGRAM = (rig.program("rewind_torture"), "100000", "1")
+
+    def kill_one(self, victim, draw):
+        process = self.start("--oversubscribe", "-n", "4", "--nodes", "2", "--timeout", rig.HANG, *EVERY, "--max-restarts", "0",
+                             "--inject", f"every {draw.randint(150, 400)}ms kill random rank", *self.PROGRAM)
+        self.await_members(4, 2)
+        rig.await_true(lambda: process.poll() is not None, draw.uniform(0, 0.8))  # the moment of the kill is random on purpose
+        there = self.members()[victim]
+        if there:
+            try:
+                os.kill(draw.choice(there).pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        if victim != "rzrun":
+            rig.await_true(lambda: process.poll() is not None, 0.5)  # the others may go on: they are ended as a user would
+            process.send_signal(signal.SIGINT)
+        self.finish(process)
+        left = rig.lasting(self.left_behind)
+        self.assertFalse(left, victim)
+
+    def test_kills(self):
+        draw = random.Random(os.environ.get("RZ_TEST_SEED", "1"))
+        for victim in ("rzrun", "rzd-keeper", "rzd", "process"):
+            with self.subTest(victim):
+                self.kill_one(victim, draw)
+
+
+rig.main()
