@@ -7,6 +7,7 @@
 #include "base/trace.h"
 #include "host/embedded.h"
 #include "mpi/chapter.h"
+#include "mpi/engine/epoch.h"
 #include "mpi/engine/control_message.h"
 #include "mpi/engine/epoch_check.h"
 #include "mpi/engine/waiting.h"
@@ -19,6 +20,7 @@
 #include "mpi/rewind/restore.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
+#include "proto/recover/recover.h"
 #include "proto/snapshot/snapshot.h"
 #include "wire/protocol_encoding.h"
 
@@ -203,19 +205,25 @@ static void say_local(void)
     }
 }
 
+/* All ranks have come to the end of the program, and some may have left: no more snapshots. */
+static bool job_has_ended(void)
+{
+    return rz_epoch_on_board() == rz_engine.epoch && rz_epoch_phase_on_board() >= RZ_PHASE_LEFT;
+}
+
 static bool quiet_or_over(void *arg)
 {
     (void)arg;
     if (snapshot.step == STOPS) {
         say_local();
     }
-    return snapshot.step != STOPS;
+    return snapshot.step != STOPS || job_has_ended();
 }
 
 static bool goes_on(void *arg)
 {
     (void)arg;
-    return snapshot.step == GOES_ON;
+    return snapshot.step == GOES_ON || job_has_ended();
 }
 
 /* ---- One snapshot ---- */
@@ -268,7 +276,7 @@ static void save(void)
         break;
     }
     wait_until(goes_on);
-    if (snapshot.whole) {
+    if (snapshot.step == GOES_ON && snapshot.whole) {
         rz_image_store();
     } else {
         rz_image_drop();
@@ -283,7 +291,7 @@ static uint32_t wanted_number(void)
 
 static bool is_wanted(void)
 {
-    return wanted_number() >= rz_snapshot_attempt(snapshot.core.state);
+    return wanted_number() >= rz_snapshot_attempt(snapshot.core.state) && !job_has_ended();
 }
 
 static void take_part(void)
@@ -300,7 +308,10 @@ static void take_part(void)
     if (snapshot.step == SAVES) {
         save();
     }
-    tell_refusal();
+    if (snapshot.step == GOES_ON) {
+        tell_refusal();
+    }
+    snapshot.step = GOES_ON;
     rz_engine.completions++; /* threads that wait for the end of the snapshot */
     renew_core();
     rz_engine_tell_daemon(&over); /* restored: of an epoch that is over */
@@ -313,7 +324,9 @@ static void safe_point(void)
     if (stopper) {
         return;
     }
-    if (snapshot.step == GOES_ON) {
+    if (job_has_ended()) {
+        rz_engine.stops = false;
+    } else if (snapshot.step == GOES_ON) {
         take_part();
     } else {
         wait_until(goes_on);
