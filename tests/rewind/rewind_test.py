@@ -75,6 +75,10 @@ class Output(Rewind):
             # They grow, and go back at most once: there was one failure.
             self.assertLessEqual(sum(a >= b for a, b in zip(got, got[1:])), 1)
 
+    def test_images_in_finalize(self):
+        _, result = self.killed(lambda steps: (rig.program("rewind_early"), str(steps)), kill="stored:3@3")
+        self.assertEqual(sorted(result.out.splitlines()), [f"rank {rank} ends" for rank in range(4)])
+
 
 class Refused(Rewind):
     def job(self, *line, options=BY_CALL, **how):

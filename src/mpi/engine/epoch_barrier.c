@@ -14,11 +14,28 @@
 #include "port/kill_point.h"
 #include "proto/recover/recover.h"
 
+struct phase_wait {
+    enum rz_recover_phase next;
+    uint32_t told; /* the epoch in which the daemon was told */
+};
+
+static void tell_reached(struct phase_wait *wait)
+{
+    const struct rz_link_message message = {
+        .type = RZ_LINK_REACHED, .reached = {.epoch = rz_engine.epoch, .phase = wait->next - 1}};
+    wait->told = rz_engine.epoch;
+    rz_engine_tell_daemon(&message);
+}
+
 /* Whether our epoch has reached that phase, or has ended. */
 static bool phase_has_come(void *arg)
 {
-    uint64_t phase = *(const enum rz_recover_phase *)arg;
+    struct phase_wait *wait = arg;
+    uint64_t phase = wait->next;
     uint32_t epoch = rz_epoch_on_board();
+    if (wait->told != rz_engine.epoch) {
+        tell_reached(wait); /* this process was restored while it waited (mpi/rewind) */
+    }
     return epoch > rz_engine.epoch ||
            (epoch == rz_engine.epoch && rz_epoch_phase_on_board() >= phase);
 }
@@ -27,23 +44,21 @@ static bool phase_has_come(void *arg)
  * MPI_SUCCESS, or RZM_ROLLBACK. */
 static int phase_end(enum rz_recover_phase phase, const char *call)
 {
-    struct rz_link_message message = {.type = RZ_LINK_REACHED,
-                                      .reached = {.epoch = rz_engine.epoch, .phase = phase}};
+    struct phase_wait wait = {.next = phase + 1};
     if (phase == RZ_PHASE_ENTER) {
         RZ_TRACE(AT_START, rz_engine.epoch, 0, 0);
     } else {
         RZ_TRACE(AT_END, rz_engine.epoch, 0, 0);
     }
     rz_kill_here(phase == RZ_PHASE_ENTER ? RZ_KILL_AT_START : RZ_KILL_POINT_OVER);
-    rz_engine_tell_daemon(&message);
+    tell_reached(&wait);
     if (phase == RZ_PHASE_ENTER) {
         rz_kill_here(RZ_KILL_START_TOLD);
         rz_peers_meet_again();
     }
-    enum rz_recover_phase next = phase + 1;
     struct rz_blocked blocked = {
         .call = call, .operation = rz_engine.epoch, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
-    int error = rz_engine_wait(&blocked, phase_has_come, &next);
+    int error = rz_engine_wait(&blocked, phase_has_come, &wait);
     /* The epoch has ended, which is not what the call waited for: the board may show a newer epoch
      * before its news counter does. */
     if (error == MPI_SUCCESS && rz_engine.reinit_open && rz_epoch_on_board() > rz_engine.epoch) {

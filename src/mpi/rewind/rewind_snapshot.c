@@ -7,6 +7,7 @@
 #include "base/trace.h"
 #include "host/embedded.h"
 #include "mpi/chapter.h"
+#include "mpi/engine/epoch.h"
 #include "mpi/engine/control_message.h"
 #include "mpi/engine/epoch_check.h"
 #include "mpi/engine/waiting.h"
@@ -19,6 +20,7 @@
 #include "mpi/rewind/rewind_restore.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
+#include "proto/recover/recover.h"
 #include "proto/snapshot/snapshot.h"
 #include "wire/protocol_encoding.h"
 
@@ -205,19 +207,25 @@ static void say_local(void)
     }
 }
 
+/* All ranks have come to the end of the program, and some may have left: no more snapshots. */
+static bool job_has_ended(void)
+{
+    return rz_epoch_on_board() == rz_engine.epoch && rz_epoch_phase_on_board() >= RZ_PHASE_LEFT;
+}
+
 static bool quiet_or_over(void *arg)
 {
     (void)arg;
     if (snapshot.step == STOPS) {
         say_local();
     }
-    return snapshot.step != STOPS;
+    return snapshot.step != STOPS || job_has_ended();
 }
 
 static bool goes_on(void *arg)
 {
     (void)arg;
-    return snapshot.step == GOES_ON;
+    return snapshot.step == GOES_ON || job_has_ended();
 }
 
 /* ---- One snapshot ---- */
@@ -271,7 +279,7 @@ static void save(void)
         break;
     }
     wait_until(goes_on);
-    if (snapshot.whole) {
+    if (snapshot.step == GOES_ON && snapshot.whole) {
         rz_image_store();
     } else {
         rz_image_drop();
@@ -286,7 +294,7 @@ static uint32_t wanted_number(void)
 
 static bool is_wanted(void)
 {
-    return wanted_number() >= rz_snapshot_attempt(snapshot.core.state);
+    return wanted_number() >= rz_snapshot_attempt(snapshot.core.state) && !job_has_ended();
 }
 
 static bool nothing_under_way(void *arg)
@@ -302,6 +310,7 @@ static void take_part(void)
         .snapshot_over = {.epoch = rz_engine.epoch,
                           .attempt = rz_snapshot_attempt(snapshot.core.state)}};
     snapshot.under_way = true;
+    snapshot.whole = false;
     snapshot.step = STOPS;
     rz_kill_here(RZ_KILL_SNAPSHOT_STOPS);
     call_core(RZ_SNAPSHOT_START, over.snapshot_over.attempt, reason_against(), 0);
@@ -309,7 +318,10 @@ static void take_part(void)
     if (snapshot.step == SAVES) {
         save();
     }
-    tell_refusal();
+    if (snapshot.step == GOES_ON) {
+        tell_refusal();
+    }
+    snapshot.step = GOES_ON;
     renew_core();
     rz_engine_tell_daemon(&over); /* restored: of an epoch that is over */
     rz_engine.stops = is_wanted();
@@ -325,6 +337,8 @@ static void safe_point(void)
     stands = true;
     if (snapshot.under_way) {
         wait_until(nothing_under_way);
+    } else if (job_has_ended()) {
+        rz_engine.stops = false;
     } else {
         take_part();
     }
