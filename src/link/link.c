@@ -9,6 +9,7 @@
 #include "base/trace.h"
 #include "port/channel.h"
 #include "port/clock.h"
+#include "port/descriptor.h"
 #include "port/memory.h"
 #include "port/process.h"
 
@@ -17,6 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* So often a process that waits for an answer looks whether its daemon is still there. */
+#define LOOK_MS 100
 
 rz_status_t rz_link_join(struct rz_link **out)
 {
@@ -276,6 +280,17 @@ rz_status_t rz_link_progress(struct rz_link *link)
         RZ_TRACE(HEARD_DAEMON, message.type, 0, 0);
         link_dispatch(link, &message, fds, n_fds);
     }
+}
+
+rz_status_t rz_link_await(struct rz_link *link, const bool *answered)
+{
+    rz_status_t status = RZ_OK;
+    while (status == RZ_OK && !*answered) {
+        rz_descriptor_await(&link->info.fd, 1, LOOK_MS);
+        status = rz_link_check(link);
+        status = status == RZ_OK ? rz_link_progress(link) : status;
+    }
+    return status;
 }
 
 rz_status_t rz_link_check(struct rz_link *link)

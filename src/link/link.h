@@ -122,6 +122,10 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
  * process). */
 rz_status_t rz_link_progress(struct rz_link *link);
 
+/* Makes progress, asleep between messages, until a handler has set *answered, or the daemon or the
+ * node is gone: for processes that have no engine yet. */
+rz_status_t rz_link_await(struct rz_link *link, const bool *answered);
+
 /*
  * RZ_ERR_FENCED when this process must end: the node was declared failed, its side has no quorum,
  * or its daemon has withdrawn the lease. A lease that expires because the daemon is stopped or has

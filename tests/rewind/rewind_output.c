@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Each rank writes lines all the time, before and after snapshots, to standard output and error,
- * with and without stdio; the last one without its newline.
+ * with and without stdio; the first one before MPI_Init, the last one without its newline.
  *
  *   rewind_output STEPS
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +16,10 @@ int main(int argc, char **argv)
 {
     int rank;
     char line[80];
+    static const char begins[] = "begins\n";
+    if (write(1, begins, strlen(begins)) < 0) {
+        return 1;
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     int steps = argc > 1 ? atoi(argv[1]) : 100;

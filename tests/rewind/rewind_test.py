@@ -53,6 +53,12 @@ class Output(Rewind):
             want = [f"{begin}rank {rank} error {step}" for step in range(steps)]
             self.assertEqual([line for line in result.err.split("\n") if line.startswith(f"{begin}rank {rank} ")], want)
             self.assertEqual(result.out.count(f"{begin}rank {rank} end"), 1)
+        self.assertEqual(result.out.count("begins\n"), ranks)
+
+    def test_before_the_first_snapshot(self):
+        # What a rank writes before MPI_Init, and at once behind it, comes before its daemon may have asked it anything.
+        result = self.job(OUTPUT, "300", options=(*BY_CALL, "--inject", "kill rank 1 at 100ms"))
+        self.lines(result, 300)
 
     def test_each_line_is_shown_once(self):
         steps, result = self.killed(lambda steps: (OUTPUT, str(steps)))

@@ -48,7 +48,12 @@ void rz_output_go_on(void)
     tell_place(rz_engine.link, marked.out, marked.error);
 }
 
-void rz_output_begin(struct rz_link *link)
+rz_status_t rz_output_begin(struct rz_link *link)
 {
+    const struct rz_link_message ask = {.type = RZ_LINK_OUTPUT_MARK};
     tell_place(link, 0, 0);
+    marked.known = false;
+    rz_link_handle(link, RZ_LINK_OUTPUT_MARKED, on_marked, NULL);
+    rz_status_t status = rz_link_send(link, &ask, -1);
+    return status == RZ_OK ? rz_link_await(link, &marked.known) : status;
 }

@@ -10,10 +10,12 @@
  * saved next. MPI_SUCCESS or RZM_ROLLBACK. */
 int rz_output_mark(void);
 
-/* Tells the daemon that this process, which was restored, goes on from there. */
+/* Tells the daemon that this process, which was restored, goes on from there. The daemon knows it
+ * before the process goes on: the ranks meet before that. */
 void rz_output_go_on(void);
 
-/* Tells it that this process begins from the start. */
-void rz_output_begin(struct rz_link *link);
+/* Tells it, before main, that this process begins from the start, and waits until it knows:
+ * what the program writes from then on is counted. */
+rz_status_t rz_output_begin(struct rz_link *link);
 
 #endif

@@ -13,7 +13,6 @@
 #include "mpi/p2p/early_fetch.h"
 #include "mpi/rewind/output_mark.h"
 #include "port/clock.h"
-#include "port/descriptor.h"
 #include "port/kill_point.h"
 #include "port/memory.h"
 
@@ -21,9 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* So often a process that waits for its image looks whether its daemon is still there. */
-#define LOOK_MS 100
 
 static struct rz_link *joined; /* before MPI_Init; NULL: not */
 
@@ -81,7 +77,6 @@ static void on_image(void *arg, const struct rz_link_message *message, const int
 static rz_status_t ask_for_image(struct rz_link *link, struct wanted *wanted)
 {
     const struct rz_board *board = rz_link_info(link)->board;
-    int fd = rz_link_info(link)->fd;
     *wanted = (struct wanted){
         .epoch = (uint32_t)(atomic_load_explicit(&board->epoch_phase, memory_order_acquire) >> 8),
         .fd = -1};
@@ -89,11 +84,7 @@ static rz_status_t ask_for_image(struct rz_link *link, struct wanted *wanted)
     const struct rz_link_message want = {.type = RZ_LINK_WANT_PIECE,
                                          .want_piece = {.epoch = wanted->epoch}};
     rz_status_t status = rz_link_send(link, &want, -1);
-    while (status == RZ_OK && !wanted->answered) {
-        rz_descriptor_await(&fd, 1, LOOK_MS);
-        status = rz_link_check(link);
-        status = status == RZ_OK ? rz_link_progress(link) : status;
-    }
+    status = status == RZ_OK ? rz_link_await(link, &wanted->answered) : status;
     rz_link_handle(link, RZ_LINK_PIECE, NULL, NULL);
     return status;
 }
@@ -116,7 +107,10 @@ static void become_image(struct rz_link *link)
         restore_impossible(link, rz_status_text(status));
     }
     if (wanted.fd < 0) {
-        rz_output_begin(link);
+        status = rz_output_begin(link);
+        if (status != RZ_OK) {
+            restore_impossible(link, rz_status_text(status));
+        }
         return;
     }
     const struct rz_link_message restored = {

@@ -458,6 +458,12 @@ rz_status_t rz_link_progress(struct rz_link *link)
     return RZ_OK;
 }
 
+rz_status_t rz_link_await(struct rz_link *link, const bool *answered)
+{
+    (void)link, (void)answered;
+    return RZ_ERR_CLOSED; /* no process here begins again */
+}
+
 rz_status_t rz_link_check(struct rz_link *link)
 {
     (void)link;
