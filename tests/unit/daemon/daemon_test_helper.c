@@ -40,6 +40,12 @@
  *   state:S         writes the board's word for S
  *   lane            writes the line "lane N": its own
  *   lanes           answers LANE_OVER from here on
+ *   wish            asks for a snapshot
+ *   wished:N        waits until snapshot N is wanted; exits with 78 when a later one is
+ *   over:N          attempt N of a snapshot has ended here
+ *   unsaved         this process cannot be saved
+ *   mark            writes the line "marked OUT ERROR": the places of its output
+ *   begin-at:N      standard output begins at place N
  * and those of daemon_test_groups.c.
  */
 #include "daemon_test_helper.h"
@@ -348,6 +354,58 @@ static void put_ep_address(void)
     on_open_net(NULL, &asked, NULL, 0);
 }
 
+static void await_wished(uint32_t number)
+{
+    for (;;) {
+        uint64_t wanted = atomic_load(&rz_link_info(helper_link)->board->snapshot);
+        uint32_t newest = wanted >> 32 == epoch ? (uint32_t)wanted : 0;
+        if (newest > number) {
+            exit(78);
+        }
+        if (newest == number) {
+            return;
+        }
+        helper_turn();
+    }
+}
+
+static void end_attempt(uint32_t number)
+{
+    struct rz_link_message message = {.type = RZ_LINK_SNAPSHOT_OVER,
+                                      .snapshot_over = {.epoch = epoch, .attempt = number}};
+    rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
+}
+
+static void refuse_saving(void)
+{
+    struct rz_link_message message = {.type = RZ_LINK_SNAPSHOT_REFUSED,
+                                      .snapshot_refused = {.reason = "it has a socket"}};
+    rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
+}
+
+static void on_marked(void *arg, const struct rz_link_message *message, const int *fds,
+                      unsigned n_fds)
+{
+    (void)arg, (void)fds, (void)n_fds;
+    printf("marked %llu %llu\n", (unsigned long long)message->output_marked.out,
+           (unsigned long long)message->output_marked.error);
+    fflush(stdout);
+    answered = true;
+}
+
+static void mark_output(void)
+{
+    const struct rz_link_message message = {.type = RZ_LINK_OUTPUT_MARK};
+    rz_link_handle(helper_link, RZ_LINK_OUTPUT_MARKED, on_marked, NULL);
+    send_and_wait(&message);
+}
+
+static void begin_output_at(uint32_t place)
+{
+    struct rz_link_message message = {.type = RZ_LINK_OUTPUT_AT, .output_at = {.out = place}};
+    rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
+}
+
 static void join(void)
 {
     if (rz_link_open(&helper_link) != RZ_OK) {
@@ -542,6 +600,26 @@ static bool do_spawn_word(const char *word, const char *argument, uint32_t numbe
     return true;
 }
 
+static bool do_snapshot_word(const char *word, uint32_t number)
+{
+    if (strcmp(word, "wish") == 0) {
+        send_simple(RZ_LINK_SNAPSHOT_WANTED);
+    } else if (strcmp(word, "wished") == 0) {
+        await_wished(number);
+    } else if (strcmp(word, "over") == 0) {
+        end_attempt(number);
+    } else if (strcmp(word, "unsaved") == 0) {
+        refuse_saving();
+    } else if (strcmp(word, "mark") == 0) {
+        mark_output();
+    } else if (strcmp(word, "begin-at") == 0) {
+        begin_output_at(number);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void do_word(const char *word, const char *argument)
 {
     static const struct {
@@ -565,7 +643,8 @@ static void do_word(const char *word, const char *argument)
     uint32_t number = (uint32_t)atoi(argument);
     const char *comma = strchr(argument, ',');
     uint32_t second = comma ? (uint32_t)atoi(comma + 1) : 0;
-    if (do_spawn_word(word, argument, number, second) || helper_do_group_word(word, argument)) {
+    if (do_spawn_word(word, argument, number, second) || do_snapshot_word(word, number) ||
+        helper_do_group_word(word, argument)) {
         return;
     }
     if (strcmp(word, "repairing") == 0) {

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Snapshots that processes ask their daemons for, and the places of their output. */
+#include "fake_launcher.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define EXIT_STATUS(code) ((code) << 8)
+#define ARGUMENTS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static int nothing_left(void **state)
+{
+    (void)state;
+    fake_assert_nothing_left("after the test");
+    return 0;
+}
+
+/* Each rank runs its own words. */
+static void run(struct fake_job *job, uint32_t nodes, uint32_t flags, const char *words_of_0,
+                const char *words_of_1)
+{
+    fake_start(job, nodes);
+    job->flags = RZ_JOB_REWIND | flags;
+    job->environment = (const char *const[]){words_of_0, words_of_1, NULL};
+    fake_run(job, 2,
+             ARGUMENTS("sh", "-c",
+                       "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER " $WORDS_0; fi; "
+                       "exec " TEST_HELPER " $WORDS_1"));
+}
+
+static void await_both_ends(struct fake_job *job)
+{
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        fake_await_exit(job, rank, 0, true, true);
+    }
+    fake_end(job, 0);
+}
+
+static void a_wish_reaches_the_boards_of_all_nodes(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    run(&job, 2, 0, "WORDS_0=join enter wished:1 leave bye",
+        "WORDS_1=join enter wish wished:1 leave bye");
+    await_both_ends(&job);
+}
+
+static void wishes_while_one_is_under_way_add_none(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    run(&job, 1, 0,
+        "WORDS_0=join enter wish wish wish wished:1 mark wished:1 over:1 wish wished:2 leave bye",
+        "WORDS_1=join enter wished:2 leave bye");
+    await_both_ends(&job);
+}
+
+static void numbers_begin_anew_with_the_epoch(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 2);
+    job.flags = RZ_JOB_REWIND;
+    fake_run(&job, 2,
+             ARGUMENTS("sh", "-c",
+                       "if [ $RZ_INCARNATION = 2 ]; then "
+                       "  exec " TEST_HELPER
+                       " join repairing enter wish wished:1 say:anew serve; fi; "
+                       "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER
+                       " join repairing enter wish wished:1 over:1 wish wished:2 kill; fi; "
+                       "exec " TEST_HELPER " join repairing enter serve"));
+    fake_await_line(&job, 0, "anew 0 2 2");
+    fake_await_line(&job, 1, "anew 1 2 2");
+    fake_vanish(&job);
+    fake_free(&job);
+}
+
+static void output_is_counted_from_where_a_process_says(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    run(&job, 1, 0, "WORDS_0=join enter say:a mark begin-at:1000 mark say:b mark leave bye",
+        "WORDS_1=join enter mark leave bye");
+    fake_await_line(&job, 0, "marked 8 0"); /* "a 0 1 1" and its end */
+    fake_await_line(&job, 0, "marked 1000 0");
+    fake_await_line(&job, 0, "marked 1022 0"); /* behind that line and "b 0 1 1" */
+    fake_await_line(&job, 1, "marked 0 0");
+    await_both_ends(&job);
+}
+
+static void a_job_that_must_be_saved_ends_when_a_rank_cannot_be(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    run(&job, 1, RZ_JOB_REWIND_OR_ABORT, "WORDS_0=join enter serve",
+        "WORDS_1=join enter unsaved serve");
+    struct fake_message *m = fake_await(&job, RZ_LAUNCH_ABORTED);
+    assert_int_equal(m->message.aborted.rank, 1);
+    assert_int_equal(m->message.aborted.code, EXIT_FAILURE);
+    assert_non_null(strstr(m->message.aborted.reason, "--rewind-or-abort"));
+    assert_non_null(strstr(m->message.aborted.reason, "it has a socket"));
+    free(m);
+    fake_end(&job, 0);
+}
+
+static void any_other_job_goes_on(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    run(&job, 1, 0, "WORDS_0=join enter leave bye", "WORDS_1=join enter unsaved leave bye");
+    await_both_ends(&job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_wish_reaches_the_boards_of_all_nodes, nothing_left),
+        cmocka_unit_test_teardown(wishes_while_one_is_under_way_add_none, nothing_left),
+        cmocka_unit_test_teardown(numbers_begin_anew_with_the_epoch, nothing_left),
+        cmocka_unit_test_teardown(output_is_counted_from_where_a_process_says, nothing_left),
+        cmocka_unit_test_teardown(a_job_that_must_be_saved_ends_when_a_rank_cannot_be,
+                                  nothing_left),
+        cmocka_unit_test_teardown(any_other_job_goes_on, nothing_left),
+    };
+    fake_adopt();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
