@@ -76,6 +76,7 @@ static void has_passed(const struct rz_envelope *envelope)
         world.foreign++;
     } else {
         world.loose += envelope->kind == RZ_ENVELOPE_WINDOW ||
+                       envelope->kind == RZ_ENVELOPE_SNAPSHOT ||
                        (envelope->kind != RZ_ENVELOPE_ACK && envelope->kind < RZ_ENVELOPE_CANCEL);
     }
 }
