@@ -32,21 +32,21 @@ static int check(const struct rz_view *view, MPI_Count place, MPI_Count count, M
     return MPI_SUCCESS;
 }
 
+static char nothing; /* the row of an access without data */
+
 /* Memory for the data in the form of the file, which are converted if they are to be written. */
 static int convert_data(struct rz_access *access)
 {
     access->stored = malloc(access->bytes > 0 ? (size_t)access->bytes : 1);
+    access->row = access->stored ? access->stored : &nothing;
     if (!access->stored) {
         return MPI_ERR_NO_MEM;
     }
-    access->row = access->stored;
     return !access->writes || access->bytes == 0
                ? MPI_SUCCESS
                : rz_datarep_write(access->view.datarep, access->datatype, access->count,
                                   access->buffer, access->stored);
 }
-
-static char nothing; /* the row of an access without data */
 
 int rz_access_begin(struct rz_access *access, struct rz_file *file, bool writes, MPI_Count place,
                     const struct rz_access_data *data)
