@@ -163,15 +163,20 @@ static void *answer(void *arg)
     return NULL;
 }
 
-static rz_status_t join(struct rz_link **link)
+static rz_status_t join_by(rz_status_t (*begin)(struct rz_link **link), struct rz_link **link)
 {
     pthread_t thread;
     pthread_create(&thread, NULL, answer, NULL);
     d.board->lease_ns = RZ_BOARD_LEASE_FOREVER; /* the helper thread would end the test */
-    rz_status_t status = rz_link_open(link);
+    rz_status_t status = begin(link);
     d.board->lease_ns = LEASE_NS;
     pthread_join(thread, NULL);
     return status;
+}
+
+static rz_status_t join(struct rz_link **link)
+{
+    return join_by(rz_link_open, link);
 }
 
 static void a_process_without_a_daemon_is_a_job_of_its_own(void **state)
@@ -480,6 +485,103 @@ static void messages_reach_their_handlers(void **state)
     rz_link_close(link, false);
 }
 
+static void on_marked(void *arg, const struct rz_link_message *message, const int *fds,
+                      unsigned n_fds)
+{
+    (void)fds, (void)n_fds;
+    assert_int_equal(message->output_marked.out, 12);
+    *(bool *)arg = true;
+}
+
+static void *mark(void *arg)
+{
+    struct rz_link_message message;
+    daemon_receive(&message, NULL, NULL);
+    assert_int_equal(message.type, RZ_LINK_OUTPUT_MARK);
+    daemon_send(&(struct rz_link_message){.type = RZ_LINK_OUTPUT_MARKED, .output_marked.out = 12},
+                NULL, 0);
+    return arg;
+}
+
+static void an_answer_is_awaited(void **state)
+{
+    (void)state;
+    struct rz_link *link;
+    bool answered = false;
+    pthread_t thread;
+    assert_int_equal(join_by(rz_link_join, &link), RZ_OK);
+    rz_link_handle(link, RZ_LINK_OUTPUT_MARKED, on_marked, &answered);
+    assert_int_equal(rz_link_send(link, &(struct rz_link_message){.type = RZ_LINK_OUTPUT_MARK}, -1),
+                     RZ_OK);
+    d.board->lease_ns = RZ_BOARD_LEASE_FOREVER;
+    pthread_create(&thread, NULL, mark, NULL);
+    assert_int_equal(rz_link_await(link, &answered), RZ_OK);
+    assert_true(answered);
+    pthread_join(thread, NULL);
+    answered = false;
+    close(d.link[0]);
+    d.link[0] = -1;
+    assert_int_equal(rz_link_await(link, &answered), RZ_ERR_CLOSED);
+    rz_link_close(link, false);
+}
+
+static int n_visited;
+
+static void visit(void *arg, int fd)
+{
+    (void)arg;
+    n_visited++;
+    assert_true(fcntl(fd, F_GETFD) >= 0);
+}
+
+static int move_up(int fd)
+{
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, 200);
+    close(fd);
+    return moved;
+}
+
+/* As an image does with the link of the process that became it. */
+static void a_link_takes_the_place_of_another(void **state)
+{
+    (void)state;
+    struct rz_link *link;
+    _Alignas(16) unsigned char handover[RZ_LINK_HANDOVER_BYTES];
+    assert_int_equal(join_by(rz_link_join, &link), RZ_OK);
+    d.board->lease_ns = RZ_BOARD_LEASE_FOREVER;
+    assert_int_equal(rz_link_thread(link), 0);
+    n_visited = 0;
+    rz_link_descriptors(link, visit, NULL);
+    assert_int_equal(n_visited, 4); /* link, inbox, doorbell, watch page; there is no ring */
+    rz_link_renumber(link, move_up);
+    assert_true(rz_link_info(link)->fd >= 200);
+    rz_link_descriptors(link, visit, NULL);
+    assert_int_equal(n_visited, 8);
+    rz_link_hand_over(link, handover);
+    assert_int_equal(rz_link_take_over(link, handover), RZ_OK);
+    assert_int_equal(rz_link_hold(link), RZ_OK);
+    assert_true(rz_link_thread(link) > 0);
+    rz_link_close(link, true);
+    struct rz_link_message bye;
+    daemon_receive(&bye, NULL, NULL);
+    assert_int_equal(bye.type, RZ_LINK_BYE);
+}
+
+static void the_link_of_another_place_is_refused(void **state)
+{
+    (void)state;
+    struct rz_link *link, *other;
+    _Alignas(16) unsigned char handover[RZ_LINK_HANDOVER_BYTES];
+    assert_int_equal(join_by(rz_link_join, &link), RZ_OK);
+    teardown(NULL);
+    setup(NULL);
+    assert_int_equal(join_by(rz_link_join, &other), RZ_OK);
+    rz_link_hand_over(other, handover);
+    assert_int_equal(rz_link_take_over(link, handover), RZ_ERR_INVALID); /* mapped elsewhere */
+    rz_link_close(link, false);
+    rz_link_close(other, false);
+}
+
 static void pass(rz_time ns)
 {
     struct timespec pause = {.tv_nsec = (long)ns};
@@ -732,6 +834,9 @@ int main(int argc, char **argv)
         LINK_TEST(a_daemon_that_fails_during_the_greeting_is_noticed),
         LINK_TEST(half_an_environment_is_refused),
         LINK_TEST(messages_reach_their_handlers),
+        LINK_TEST(an_answer_is_awaited),
+        LINK_TEST(a_link_takes_the_place_of_another),
+        LINK_TEST(the_link_of_another_place_is_refused),
         LINK_TEST(a_withdrawn_lease_fences),
         LINK_TEST(a_silent_daemon_is_doubted_after_its_lease),
         LINK_TEST(a_late_process_blames_no_other),
