@@ -72,7 +72,8 @@ struct rz_engine {
     } counters;
 };
 
-extern struct rz_engine rz_engine;
+/* Of this library alone: reached without a look into the table of global symbols. */
+extern struct rz_engine rz_engine __attribute__((visibility("hidden")));
 
 /* False: the first failure ends the job (rzrun --no-ft). What serves only to survive a failure can
  * then be left out: an agreement may be a plain reduction, a checkpoint need not be kept. */

@@ -278,7 +278,9 @@ rz_status_t rz_peer_send(uint32_t process, struct rz_send_desc *send_desc)
         return RZ_ERR_PROC_FAILED;
     }
     rz_status_t status = peer_submit(process, send_desc);
-    rz_engine.counters.handed += status == RZ_OK || status == RZ_IN_PROGRESS;
+    if (status == RZ_OK || status == RZ_IN_PROGRESS) {
+        rz_engine.counters.handed++;
+    }
     return status;
 }
 
@@ -290,10 +292,12 @@ bool rz_peer_inject(uint32_t process, const void *header, const void *data, size
         return false;
     }
     rz_kill_here(RZ_KILL_SEND);
-    bool sent =
-        path->ops->inject(path->net, peer->number, header, RZ_ENVELOPE_BYTES, data, bytes) == RZ_OK;
-    rz_engine.counters.handed += sent;
-    return sent;
+    if (path->ops->inject(path->net, peer->number, header, RZ_ENVELOPE_BYTES, data, bytes) !=
+        RZ_OK) {
+        return false;
+    }
+    rz_engine.counters.handed++;
+    return true;
 }
 
 rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_send_desc *send_desc)
