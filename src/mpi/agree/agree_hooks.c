@@ -62,6 +62,11 @@ static void comm_ends(struct rz_comm *comm, bool farewell)
     rz_uniform_results_comm_ends(comm);
 }
 
+static void forget_messages(void)
+{
+    rz_protocol_queue_close(&rz_agree_unread);
+}
+
 const struct rz_hooks rz_agree_hooks = {
     .open = open_all,
     .work = {[RZ_WORK_PROTOCOL_MESSAGES] = rz_agreement_contexts_read,
@@ -71,7 +76,7 @@ const struct rz_hooks rz_agree_hooks = {
     .arrived = {[RZ_ENVELOPE_PROTOCOL] = rz_protocol_message_arrived},
     .gone = gone,
     .stop = stop,
-    .forget = rz_protocol_messages_close,
+    .forget = forget_messages,
     .comm_begun = comm_begun,
     .comm_revoked = rz_uniform_results_look,
     .comm_ends = comm_ends,

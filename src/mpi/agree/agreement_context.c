@@ -599,7 +599,7 @@ unsigned rz_agreement_contexts_read(void)
 {
     unsigned n = 0;
     struct rz_protocol_message *protocol_message;
-    while ((protocol_message = rz_protocol_message_take()) != NULL) {
+    while ((protocol_message = rz_protocol_queue_take(&rz_agree_unread)) != NULL) {
         rz_kill_here(RZ_KILL_READ);
         rz_agreement_context_message(protocol_message);
         n++;

@@ -204,7 +204,7 @@ static void on_decision(void *arg, const struct rz_link_message *message, const 
     }
     struct rz_protocol_message *protocol_message = protocol_message_of(agreement_context, decision);
     if (protocol_message) {
-        rz_protocol_message_put(protocol_message);
+        rz_protocol_queue_put(&rz_agree_unread, protocol_message);
     }
 }
 

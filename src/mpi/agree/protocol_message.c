@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends the messages of protocol cores as control messages, and queues those that arrive until the
- * layer reads them.
+ * Sends the messages of protocol cores as control messages, and queues those that arrive until
+ * their layer reads them.
  */
 #include "mpi/agree/protocol_message.h"
 
@@ -19,7 +19,7 @@
 /* No message of a core is longer: a few words, every member of a job and as many items. */
 #define PROTOCOL_MESSAGE_BYTES_MAX ((size_t)4 << 20)
 
-static struct rz_protocol_message *unread, **unread_last = &unread;
+struct rz_protocol_queue rz_agree_unread = {.work = RZ_WORK_PROTOCOL_MESSAGES};
 
 /* Other processes wait for this message, and no result can be guaranteed without it. */
 static _Noreturn void out_of_memory(void)
@@ -27,10 +27,38 @@ static _Noreturn void out_of_memory(void)
     rz_no_memory("for a message of the repair protocols");
 }
 
+/* ---- A queue ---- */
+
+void rz_protocol_queue_put(struct rz_protocol_queue *queue, struct rz_protocol_message *message)
+{
+    message->next = NULL;
+    *(queue->first ? queue->last : &queue->first) = message;
+    queue->last = &message->next;
+    rz_work_set(queue->work, true);
+}
+
+struct rz_protocol_message *rz_protocol_queue_take(struct rz_protocol_queue *queue)
+{
+    struct rz_protocol_message *message = queue->first;
+    if (message) {
+        queue->first = message->next;
+        rz_work_set(queue->work, queue->first != NULL);
+    }
+    return message;
+}
+
+void rz_protocol_queue_close(struct rz_protocol_queue *queue)
+{
+    struct rz_protocol_message *message;
+    while ((message = rz_protocol_queue_take(queue)) != NULL) {
+        free(message);
+    }
+}
+
 /* ---- Sending ---- */
 
-void rz_protocol_message_send(uint32_t process, uint64_t context, const struct rz_message *message,
-                              const uint64_t *items)
+struct rz_control_message *rz_protocol_message_pack(const struct rz_message *message,
+                                                    const uint64_t *items)
 {
     size_t bytes = rz_protocol_message_bytes(message->n_items);
     struct rz_control_message *note = rz_control_message_new(bytes);
@@ -38,6 +66,13 @@ void rz_protocol_message_send(uint32_t process, uint64_t context, const struct r
         out_of_memory();
     }
     rz_protocol_message_encode(message, items, note->bytes, bytes);
+    return note;
+}
+
+void rz_protocol_message_send(uint32_t process, uint64_t context, const struct rz_message *message,
+                              const uint64_t *items)
+{
+    struct rz_control_message *note = rz_protocol_message_pack(message, items);
     note->envelope.kind = RZ_ENVELOPE_PROTOCOL;
     note->envelope.context = context;
     rz_engine.counters.protocol_messages++;
@@ -47,19 +82,12 @@ void rz_protocol_message_send(uint32_t process, uint64_t context, const struct r
 
 /* ---- Arriving ---- */
 
-void rz_protocol_message_put(struct rz_protocol_message *protocol_message)
-{
-    protocol_message->next = NULL;
-    *unread_last = protocol_message;
-    unread_last = &protocol_message->next;
-    rz_work_set(RZ_WORK_PROTOCOL_MESSAGES, true);
-}
-
-static void put_down(const struct rz_envelope *envelope, const void *data, size_t bytes)
+struct rz_protocol_message *rz_protocol_message_unpack(const struct rz_envelope *envelope,
+                                                       const void *data, size_t bytes)
 {
     if (bytes < RZ_PROTOCOL_HEADER_BYTES) {
         rz_engine.counters.foreign++;
-        return;
+        return NULL;
     }
     uint32_t room = (uint32_t)((bytes - RZ_PROTOCOL_HEADER_BYTES) / sizeof(uint64_t));
     struct rz_protocol_message *protocol_message =
@@ -69,14 +97,21 @@ static void put_down(const struct rz_envelope *envelope, const void *data, size_
     }
     protocol_message->context = envelope->context;
     protocol_message->process = rz_message_from(envelope);
-    protocol_message->next = NULL;
     if (rz_protocol_message_decode(&protocol_message->message, protocol_message->items, room, data,
                                    bytes) != RZ_OK) {
         rz_engine.counters.foreign++;
         free(protocol_message);
-        return;
+        return NULL;
     }
-    rz_protocol_message_put(protocol_message);
+    return protocol_message;
+}
+
+static void put_down(const struct rz_envelope *envelope, const void *data, size_t bytes)
+{
+    struct rz_protocol_message *message = rz_protocol_message_unpack(envelope, data, bytes);
+    if (message) {
+        rz_protocol_queue_put(&rz_agree_unread, message);
+    }
 }
 
 void rz_protocol_message_arrived(struct rz_path *path, const struct rz_envelope *envelope,
@@ -84,28 +119,4 @@ void rz_protocol_message_arrived(struct rz_path *path, const struct rz_envelope 
 {
     static const struct rz_control_message_kind kind = {PROTOCOL_MESSAGE_BYTES_MAX, put_down};
     rz_control_message_arrived(path, envelope, data, bytes, token, &kind);
-}
-
-/* ---- Reading ---- */
-
-struct rz_protocol_message *rz_protocol_message_take(void)
-{
-    struct rz_protocol_message *protocol_message = unread;
-    if (!protocol_message) {
-        return NULL;
-    }
-    unread = protocol_message->next;
-    if (!unread) {
-        unread_last = &unread;
-        rz_work_set(RZ_WORK_PROTOCOL_MESSAGES, false);
-    }
-    return protocol_message;
-}
-
-void rz_protocol_messages_close(void)
-{
-    struct rz_protocol_message *protocol_message;
-    while ((protocol_message = rz_protocol_message_take()) != NULL) {
-        free(protocol_message);
-    }
 }

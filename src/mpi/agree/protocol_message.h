@@ -11,6 +11,8 @@
 #ifndef RZ_MPI_AGREEMENT_CONTEXT_PROTOCOL_MESSAGE_H
 #define RZ_MPI_AGREEMENT_CONTEXT_PROTOCOL_MESSAGE_H
 
+#include "mpi/engine/control_message.h"
+#include "mpi/engine/hooks.h"
 #include "mpi/engine/liveness.h"
 #include "wire/envelope.h"
 
@@ -24,6 +26,35 @@ struct rz_protocol_message {
     uint64_t items[];
 };
 
+/* Unread ones, in the order of their coming. work is due as long as there are any. */
+struct rz_protocol_queue {
+    struct rz_protocol_message *first, **last;
+    enum rz_work work;
+};
+
+/* The queue becomes the owner of the message. */
+void rz_protocol_queue_put(struct rz_protocol_queue *queue, struct rz_protocol_message *message);
+
+/* The oldest one, which the caller then owns; NULL: all were read. */
+struct rz_protocol_message *rz_protocol_queue_take(struct rz_protocol_queue *queue);
+
+/* Drops all. */
+void rz_protocol_queue_close(struct rz_protocol_queue *queue);
+
+/* A core's message as a control message, whose kind and context the caller sets. */
+struct rz_control_message *rz_protocol_message_pack(const struct rz_message *message,
+                                                    const uint64_t *items);
+
+/* What has arrived as a control message; the caller owns it. NULL: it is no message of a core,
+ * which is counted as foreign. */
+struct rz_protocol_message *rz_protocol_message_unpack(const struct rz_envelope *envelope,
+                                                       const void *data, size_t bytes);
+
+/* ---- Those of communicators ---- */
+
+/* Closed at a roll-back and in finalize. */
+extern struct rz_protocol_queue rz_agree_unread;
+
 /* Sends a core's message to a process; nothing is sent to one that has failed. */
 void rz_protocol_message_send(uint32_t process, uint64_t context, const struct rz_message *message,
                               const uint64_t *items);
@@ -32,16 +63,5 @@ void rz_protocol_message_send(uint32_t process, uint64_t context, const struct r
  * rz_net_host.arrived. */
 void rz_protocol_message_arrived(struct rz_path *path, const struct rz_envelope *envelope,
                                  const void *data, size_t bytes, rz_net_token_t token);
-
-/* Queues a protocol message that came on another path, from a process without a known failure; the
- * callee owns it. */
-void rz_protocol_message_put(struct rz_protocol_message *protocol_message);
-
-/* Takes the oldest unread one, which the caller then owns; NULL: all were read. As long as there
- * are any, RZ_WORK_PROTOCOL_MESSAGES is due. */
-struct rz_protocol_message *rz_protocol_message_take(void);
-
-/* Drops the unread ones: at a roll-back and in finalize. */
-void rz_protocol_messages_close(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/no_memory.h"
 #include "base/trace.h"
 #include "host/embedded.h"
+#include "mpi/agree/protocol_message.h"
 #include "mpi/chapter.h"
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/control_message.h"
@@ -22,7 +23,6 @@
 #include "port/kill_point.h"
 #include "proto/recover/recover.h"
 #include "proto/snapshot/snapshot.h"
-#include "wire/protocol_encoding.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,12 +47,8 @@ static struct {
     unsigned forbidden;   /* by the program */
     uint64_t said[3];     /* the last LOCAL */
     uint64_t sent, taken; /* messages of the core, which do not count */
-    struct unread {
-        struct unread *next;
-        struct rz_message message;
-        uint64_t items[];
-    } * unread, **unread_last;
-} snapshot = {.unread_last = &snapshot.unread};
+    struct rz_protocol_queue unread;
+} snapshot = {.unread.work = RZ_WORK_SNAPSHOT};
 
 /* This thread stops for the process, or waits for the one that does: both make progress, in waits
  * that are no safe points. */
@@ -62,10 +58,7 @@ static _Thread_local bool stands;
 
 static void snapshot_send(rz_id to, const struct rz_message *message, const uint64_t *items)
 {
-    size_t bytes = rz_protocol_message_bytes(message->n_items);
-    struct rz_control_message *note = rz_control_message_new(bytes);
-    rz_need_memory(note, "for a message about a snapshot");
-    rz_protocol_message_encode(message, items, note->bytes, bytes);
+    struct rz_control_message *note = rz_protocol_message_pack(message, items);
     note->envelope.kind = RZ_ENVELOPE_SNAPSHOT;
     snapshot.sent++;
     rz_control_message_send(rz_liveness.members[to].process, note);
@@ -135,20 +128,11 @@ static void renew_core(void)
 
 static void snapshot_put_down(const struct rz_envelope *envelope, const void *data, size_t bytes)
 {
-    uint32_t room = (uint32_t)(bytes / sizeof(uint64_t));
-    struct unread *unread = malloc(sizeof(*unread) + room * sizeof(uint64_t));
-    (void)envelope;
-    rz_need_memory(unread, "for a message about a snapshot");
+    struct rz_protocol_message *unread = rz_protocol_message_unpack(envelope, data, bytes);
     snapshot.taken++;
-    unread->next = NULL;
-    if (rz_protocol_message_decode(&unread->message, unread->items, room, data, bytes) != RZ_OK) {
-        rz_engine.counters.foreign++;
-        free(unread);
-        return;
+    if (unread) {
+        rz_protocol_queue_put(&snapshot.unread, unread);
     }
-    *snapshot.unread_last = unread;
-    snapshot.unread_last = &unread->next;
-    rz_work_set(RZ_WORK_SNAPSHOT, true);
 }
 
 static void snapshot_arrived(struct rz_path *path, const struct rz_envelope *envelope,
@@ -162,18 +146,14 @@ static unsigned snapshot_read(void)
 {
     unsigned n = 0;
     renew_core();
-    for (struct unread *unread; (unread = snapshot.unread) != NULL; n++) {
-        snapshot.unread = unread->next;
-        if (!snapshot.unread) {
-            snapshot.unread_last = &snapshot.unread;
-        }
+    for (struct rz_protocol_message *unread;
+         (unread = rz_protocol_queue_take(&snapshot.unread)) != NULL; n++) {
         step_core(&(struct rz_event){.kind = RZ_EVENT_RECEIVE,
                                      .now = rz_clock_now(),
                                      .message = &unread->message,
                                      .items = unread->items});
         free(unread);
     }
-    rz_work_set(RZ_WORK_SNAPSHOT, false);
     return n;
 }
 
@@ -354,11 +334,10 @@ static void snapshot_wanted(void)
     }
 }
 
-int rz_snapshots_enter(void)
+void rz_snapshots_enter(void)
 {
     renew_core();
     snapshot_wanted();
-    return MPI_SUCCESS;
 }
 
 void rz_snapshots_forbid(bool forbid)
@@ -369,6 +348,7 @@ void rz_snapshots_forbid(bool forbid)
 static void snapshots_close(void)
 {
     rz_embedded_close(&snapshot.core);
+    rz_protocol_queue_close(&snapshot.unread);
 }
 
 const struct rz_hooks rz_snapshot_hooks = {

@@ -4,15 +4,15 @@
  * (docs/unmodified.md, proto/snapshot). The daemons ask for them on the board; each rank stops at
  * its next safe point, which is the beginning of a call or inside a call that waits.
  */
-#ifndef RZ_MPI_SNAPSHOT_H
-#define RZ_MPI_SNAPSHOT_H
+#ifndef RZ_MPI_REWIND_SNAPSHOT_H
+#define RZ_MPI_REWIND_SNAPSHOT_H
 
 #include "mpi/engine/hooks.h"
 
 #include <stdbool.h>
 
-/* MPI_Init: from now on this process takes part. MPI_SUCCESS or an error class. */
-int rz_snapshots_enter(void);
+/* MPI_Init: from now on this process takes part. */
+void rz_snapshots_enter(void);
 
 /* As long as it has been forbidden more often than allowed, each snapshot is refused. */
 void rz_snapshots_forbid(bool forbid);
