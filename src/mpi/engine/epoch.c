@@ -30,6 +30,9 @@ uint64_t rz_epoch_phase_on_board(void)
 /* Protocols refer to requests that end with the connections, so protocols are stopped first. */
 void rz_epoch_give_up(void)
 {
+    if (rz_engine.rewinds) {
+        rz_engine_await_end();
+    }
     RZ_TRACE(ROLL_BACK, rz_engine.epoch, 0, 0);
     rz_engine.rollback = true;
     rz_engine.going_back = rz_engine.reinit_entered;

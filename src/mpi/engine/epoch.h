@@ -17,7 +17,8 @@ uint64_t rz_epoch_phase_on_board(void);
  * The epoch of the board is newer than ours while MPIX_Reinit is open: ends all activity of the old
  * epoch. Transports release all memory of the user (in bounded time; a transport that does not is
  * destroyed), all requests end with RZM_ROLLBACK, and until rz_epoch_enter every call returns
- * RZM_ROLLBACK. Never called from inside a callback of a transport.
+ * RZM_ROLLBACK. Never called from inside a callback of a transport. In a job that rewinds this
+ * process ends here: the new epoch has another one in its place.
  */
 void rz_epoch_give_up(void);
 

@@ -62,9 +62,6 @@ static int phase_end(enum rz_recover_phase phase, const char *call)
     /* The epoch has ended, which is not what the call waited for: the board may show a newer epoch
      * before its news counter does. */
     if (error == MPI_SUCCESS && rz_engine.reinit_open && rz_epoch_on_board() > rz_engine.epoch) {
-        if (rz_engine.rewinds) {
-            rz_engine_await_end();
-        }
         rz_epoch_give_up();
         error = RZM_ROLLBACK;
     }

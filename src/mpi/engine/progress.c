@@ -32,9 +32,6 @@ void rz_engine_look_again(void)
     uint64_t phase = epoch & 0xFF;
     epoch >>= 8;
     if (rz_engine.reinit_open && epoch > rz_engine.epoch) {
-        if (rz_engine.rewinds) {
-            rz_engine_await_end();
-        }
         rz_epoch_give_up();
         return;
     }
