@@ -388,16 +388,6 @@ static rz_status_t open_revocations(struct rz_daemon *daemon)
 
 /* ---- requests of processes ---- */
 
-static rz_status_t open_snapshots(struct rz_daemon *daemon)
-{
-    const struct rz_snapshots_config config = {.own = &daemon->own,
-                                               .board = daemon->board,
-                                               .router = daemon->router,
-                                               .overlay = daemon->overlay,
-                                               .overlay_router = daemon->overlay_router};
-    return rz_snapshots_open(&daemon->snapshots, &config);
-}
-
 static rz_status_t open_groups_and_names(struct rz_daemon *daemon)
 {
     const struct rz_groups_config groups = {.own = &daemon->own,
@@ -417,8 +407,17 @@ static rz_status_t open_groups_and_names(struct rz_daemon *daemon)
                                                 .overlay_router = daemon->overlay_router};
     rz_status_t status = rz_groups_open(&daemon->groups, &groups);
     status = status == RZ_OK ? rz_names_open(&daemon->names, &names) : status;
-    status = status == RZ_OK ? rz_pointers_open(&daemon->pointers, &pointers) : status;
-    return status == RZ_OK ? open_snapshots(daemon) : status;
+    return status == RZ_OK ? rz_pointers_open(&daemon->pointers, &pointers) : status;
+}
+
+static rz_status_t open_snapshots(struct rz_daemon *daemon)
+{
+    const struct rz_snapshots_config config = {.own = &daemon->own,
+                                               .board = daemon->board,
+                                               .router = daemon->router,
+                                               .overlay = daemon->overlay,
+                                               .overlay_router = daemon->overlay_router};
+    return rz_snapshots_open(&daemon->snapshots, &config);
 }
 
 static rz_status_t open_arbiter_and_decisions(struct rz_daemon *daemon)
@@ -579,6 +578,7 @@ static rz_status_t open_modules(struct rz_daemon *daemon)
                                                                       open_recovery,
                                                                       open_revocations,
                                                                       open_groups_and_names,
+                                                                      open_snapshots,
                                                                       open_arbiter_and_decisions,
                                                                       open_endpoints_and_placement,
                                                                       open_spawns,
