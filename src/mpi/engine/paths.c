@@ -279,18 +279,17 @@ void rz_paths_quiet(void)
     }
 }
 
-rz_status_t rz_paths_descriptors(void (*visit)(void *arg, int fd), void *arg)
+void rz_paths_descriptors(void (*visit)(void *arg, int fd), void *arg)
 {
     const struct rz_path *shm = &rz_engine.paths[RZ_PATH_SHM], *net = &rz_engine.paths[RZ_PATH_NET];
     if (shm->net) {
         rz_shm_descriptors(shm->net, visit, arg);
     }
-    if (!net->net) {
-        return RZ_OK;
+    if (net->net) {
+        int epoll = net->ops->fd(net->net);
+        visit(arg, epoll);
+        rz_descriptor_watched(epoll, visit, arg); /* without /proc those inside are the program's */
     }
-    int epoll = net->ops->fd(net->net);
-    visit(arg, epoll);
-    return rz_descriptor_watched(epoll, visit, arg);
 }
 
 void rz_paths_abandon(void)

@@ -74,9 +74,8 @@ static inline unsigned rz_paths_progress(void)
 
 void rz_paths_close(void);
 
-/* Calls visit(arg, fd) for each descriptor of the transports. RZ_ERR_SYSTEM: they cannot be
- * found. */
-rz_status_t rz_paths_descriptors(void (*visit)(void *arg, int fd), void *arg);
+/* Calls visit(arg, fd) for each descriptor of the transports that can be found. */
+void rz_paths_descriptors(void (*visit)(void *arg, int fd), void *arg);
 
 /* This process has become what an image of its memory says: the transports that were open there are
  * those of another process. Forgets them; rz_paths_open opens new ones. */

@@ -26,12 +26,18 @@ static bool mark_known(void *arg)
     return marked.known;
 }
 
+static const struct rz_link_message ask = {.type = RZ_LINK_OUTPUT_MARK};
+
+static void expect_mark(struct rz_link *link)
+{
+    marked.known = false;
+    rz_link_handle(link, RZ_LINK_OUTPUT_MARKED, on_marked, NULL);
+}
+
 int rz_output_mark(void)
 {
-    const struct rz_link_message ask = {.type = RZ_LINK_OUTPUT_MARK};
     struct rz_blocked blocked = {.call = "a snapshot", .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
-    marked.known = false;
-    rz_link_handle(rz_engine.link, RZ_LINK_OUTPUT_MARKED, on_marked, NULL);
+    expect_mark(rz_engine.link);
     rz_engine_tell_daemon(&ask);
     return rz_engine_wait(&blocked, mark_known, NULL);
 }
@@ -50,10 +56,8 @@ void rz_output_go_on(void)
 
 rz_status_t rz_output_begin(struct rz_link *link)
 {
-    const struct rz_link_message ask = {.type = RZ_LINK_OUTPUT_MARK};
     tell_place(link, 0, 0);
-    marked.known = false;
-    rz_link_handle(link, RZ_LINK_OUTPUT_MARKED, on_marked, NULL);
+    expect_mark(link);
     rz_status_t status = rz_link_send(link, &ask, -1);
     return status == RZ_OK ? rz_link_await(link, &marked.known) : status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What keeps this process from being saved, as far as MPI knows it; the rest is image/image.h's. */
-#ifndef RZ_MPI_REFUSALS_H
-#define RZ_MPI_REFUSALS_H
+#ifndef RZ_MPI_REWIND_REFUSALS_H
+#define RZ_MPI_REWIND_REFUSALS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,10 +3,10 @@
  * How a process continues from the image of a rank's memory. The daemon has started the program
  * anew. Before its main function begins, this process joins the job, asks the daemon for the image,
  * and becomes what the image says: a process that stands in the call in which the image was saved
- * (snapshot.h). If there is no image the program runs from its start.
+ * (rewind_snapshot.h). If there is no image the program runs from its start.
  */
-#ifndef RZ_MPI_RESTORE_H
-#define RZ_MPI_RESTORE_H
+#ifndef RZ_MPI_REWIND_RESTORE_H
+#define RZ_MPI_REWIND_RESTORE_H
 
 #include "link/link.h"
 
