@@ -45,6 +45,8 @@ mpi_run(messages checkpoint_windows RZRUN -n 4 -x RZ_RMA=message)
 mpi_run(nodes checkpoint_windows RZRUN -n 5 --nodes 2)
 mpi_run(no_ft checkpoint_windows RZRUN -n 3 --no-ft)
 mpi_tsan(checkpoint_windows nodes)
+mpi_program(checkpoint_window_freed)
+mpi_run(no_ft checkpoint_window_freed RZRUN -n 3 --no-ft)
 foreach(what table seeds)
   add_test(NAME checkpoint_kills_windows_${what} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/checkpoint_kills.py
            $<TARGET_FILE:rzrun> $<TARGET_FILE:checkpoint_windows> ${what} 1..6 --scheme each)

@@ -2,7 +2,6 @@
 /* See checkpoint_window.h. */
 #include "mpi/ft/checkpoint_window.h"
 
-#include "mpi/coll/coll.h"
 #include "mpi/rma/rma_origin.h"
 
 #include <rhizome/checkpoint.h>
@@ -10,12 +9,10 @@
 /* The context of the window that is region id; 0: it is none. Contexts are never used again, so
  * this one tells whether the window is still there. */
 static uint64_t contexts[RZ_CHECKPOINT_REGIONS_MAX];
-static int windows; /* among the regions */
 static bool stopped;
 
 void rz_ckpt_window_set(int id, const struct rz_win *win)
 {
-    windows += (win ? 1 : 0) - (contexts[id] ? 1 : 0);
     contexts[id] = win ? win->comm->context : 0;
 }
 
@@ -36,13 +33,12 @@ int rz_ckpt_window_id(const struct rz_win *win)
 void rz_ckpt_windows_forget(void)
 {
     memset(contexts, 0, sizeof(contexts));
-    windows = 0;
     stopped = false;
 }
 
 void rz_ckpt_windows_look(void (*ended)(int id))
 {
-    for (int id = 0; windows > 0 && id < RZ_CHECKPOINT_REGIONS_MAX; id++) {
+    for (int id = 0; id < RZ_CHECKPOINT_REGIONS_MAX; id++) {
         if (contexts[id] && !rz_win_by_context(contexts[id])) {
             rz_ckpt_window_set(id, NULL);
             ended(id);
@@ -54,20 +50,13 @@ void rz_ckpt_windows_look(void (*ended)(int id))
  * at all members: so members of several windows meet in the same order. */
 static struct rz_win *next_window(uint64_t context)
 {
-    uint64_t next = 0;
-    for (int id = 0; windows > 0 && id < RZ_CHECKPOINT_REGIONS_MAX; id++) {
-        if (contexts[id] > context && (next == 0 || contexts[id] < next)) {
-            next = contexts[id];
-        }
+    struct rz_win *next = NULL;
+    for (int id = 0; id < RZ_CHECKPOINT_REGIONS_MAX; id++) {
+        bool nearer = contexts[id] > context && (!next || contexts[id] < next->comm->context);
+        struct rz_win *win = nearer ? rz_win_by_context(contexts[id]) : NULL;
+        next = win ? win : next; /* one that was freed is passed over */
     }
-    return next ? rz_win_by_context(next) : NULL;
-}
-
-static int meet(struct rz_win *win, const char *call)
-{
-    struct rz_schedule *schedule;
-    int error = rz_schedule_begin_now(win->comm, call, &schedule);
-    return error != MPI_SUCCESS ? error : rz_schedule_run(rz_plan_barrier(schedule));
+    return next;
 }
 
 /* The errors of operations stay where they are: the program gets them at its synchronisation. */
@@ -80,7 +69,7 @@ int rz_ckpt_windows_stop(const char *call)
         context = win->comm->context;
         error = rz_rma_await(win, -1, call);
         atomic_thread_fence(memory_order_seq_cst);
-        error = error != MPI_SUCCESS ? error : meet(win, call);
+        error = error != MPI_SUCCESS ? error : rz_win_barrier(win, call);
     }
     stopped = error == MPI_SUCCESS;
     return error;
@@ -94,7 +83,7 @@ int rz_ckpt_windows_go(const char *call)
     stopped = false;
     while (error == MPI_SUCCESS && (win = next_window(context)) != NULL) {
         context = win->comm->context;
-        error = meet(win, call);
+        error = rz_win_barrier(win, call);
     }
     return error;
 }

@@ -11,10 +11,10 @@
 
 /* ---- Fence ---- */
 
-static int barrier(struct rz_win *win)
+int rz_win_barrier(struct rz_win *win, const char *call)
 {
     struct rz_schedule *schedule;
-    int error = rz_schedule_begin_now(win->comm, "MPI_Win_fence", &schedule);
+    int error = rz_schedule_begin_now(win->comm, call, &schedule);
     return error != MPI_SUCCESS ? error : rz_schedule_run(rz_plan_barrier(schedule));
 }
 
@@ -40,7 +40,7 @@ int rzm_win_fence(int assert, struct rz_win *win)
     }
     int before = rz_win_take_errors(win);
     atomic_thread_fence(memory_order_seq_cst);
-    error = barrier(win);
+    error = rz_win_barrier(win, "MPI_Win_fence");
     win->fenced = !(assert &MPI_MODE_NOSUCCEED);
     return error != MPI_SUCCESS ? error : before;
 }

@@ -5,7 +5,6 @@
  * time each serves messages about the window.
  */
 #include "mpi/agree/ballot.h"
-#include "mpi/coll/coll.h"
 #include "mpi/create/comm_creation.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/request/wait.h"
@@ -292,14 +291,11 @@ int rzm_win_create_dynamic(struct rz_info *info, struct rz_comm *comm, struct rz
  */
 static int await_all(struct rz_win *win)
 {
-    struct rz_schedule *schedule;
     struct rz_request *request;
-    int error;
     if (!rz_engine_fault_tolerant()) {
-        error = rz_schedule_begin_now(win->comm, "MPI_Win_free", &schedule);
-        return error != MPI_SUCCESS ? error : rz_schedule_run(rz_plan_barrier(schedule));
+        return rz_win_barrier(win, "MPI_Win_free");
     }
-    error = rz_ballot_begin(win->comm, 0, false, freed_by_all, NULL, &request);
+    int error = rz_ballot_begin(win->comm, 0, false, freed_by_all, NULL, &request);
     return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Win_free", NULL);
 }
 
