@@ -146,7 +146,8 @@ class Container(Recipe):
             if 'VERSION_ID="12"' not in file.read() or not shutil.which("dpkg-query"):
                 self.skipTest("the image is one of Debian 12, and this is another system")
         installed = re.search(r"(?s)FROM debian:12-slim\n(RUN .*?)\nCOPY", read("packaging/Containerfile"))[1].split()
-        needed = "".join(self.does("ldd", f"{BUILD}/bin/{name}") for name in ("rzrun", "rzd", "rzps", "rzgateway"))
+        needed = "".join(self.does("ldd", f"{BUILD}/bin/{name}") for name in ("rzrun", "rzd", "rzps", "rzgateway", "rztop")
+                         if os.path.exists(f"{BUILD}/bin/{name}"))
         for path in sorted(set(re.findall(r"=> (/\S+)", needed)) - set(re.findall(rf"=> ({BUILD}\S+)", needed))):
             owner = re.search(r"(?m)^([\w.+-]+)[:,]", self.does("sh", "-c", f"dpkg-query -S '*{os.path.basename(path)}'"))[1]
             priority = self.does("sh", "-c", f"dpkg-query -W -f '${{Priority}} ${{Source}}\\n' {owner}")

@@ -32,6 +32,7 @@ class Rhizome(CMakePackage):
     depends_on("isa-l")
     depends_on("jansson")
     depends_on("libnl")
+    depends_on("ncurses")
     depends_on("pmix", when="+pmix")
     depends_on("ucx", when="+ucx")
     conflicts("platform=darwin", msg="Rhizome runs on Linux")
