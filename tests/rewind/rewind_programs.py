@@ -16,6 +16,7 @@ COMD = "-x", "8", "-y", "8", "-z", "8", "--temperature", "20000", "--method", "p
 
 PROGRAMS = {
     "torture": Program(lambda size, folder: [f"{TESTS}/rewind_torture", str(size), "7"], 60, 4, (1, 2, 4)),
+    "threads": Program(lambda size, folder: [f"{TESTS}/rewind_threads", str(size)], 1000, 4, (1, 2, 4)),
     "c": Program(lambda size, folder: [f"{TESTS}/rewind_c", str(size), folder], 300, 4, (1, 2, 4)),
     "c++": Program(lambda size, folder: [f"{TESTS}/rewind_cxx", str(size)], 300, 4, (1, 2, 4)),
     "fortran": Program(lambda size, folder: [f"{TESTS}/rewind_fortran", str(size), folder], 300, 4, (1, 2, 4)),
@@ -27,7 +28,8 @@ PROGRAMS = {
     "lulesh": Program(lambda size, folder: [f"{APPS}/lulesh", "-s", "4", "--print-every", "20", "--method", "plain", "--iterations", str(size)],
                       100, 8, (4,)),
 }
-FILES = {"c++": "rewind_cxx", "fortran": "rewind_fortran", "openmp": "rewind_omp", "c": "rewind_c", "torture": "rewind_torture"}
+FILES = {"c++": "rewind_cxx", "fortran": "rewind_fortran", "openmp": "rewind_omp", "c": "rewind_c", "torture": "rewind_torture",
+         "threads": "rewind_threads"}
 
 
 def there():
