@@ -75,12 +75,6 @@ def assess(mode, done, left):
     return f"left behind: {left}" if left else None
 
 
-def left_behind(mark, before):
-    def left():
-        return [f"process {p.pid}: {p.command}" for p in rig.marked(mark)] + rig.forgotten(before)
-    return rig.lasting(left)
-
-
 def run_seed(build, mode, seed):
     """Seconds, and what was wrong."""
     line, before, mark = command(build, mode, seed), rig.names(), f"peers-{os.getpid()}-{mode}-{seed}"
@@ -88,7 +82,7 @@ def run_seed(build, mode, seed):
     done = subprocess.run(line, capture_output=True, text=True, errors="replace", timeout=2 * BOUND_S,
                           env=dict(os.environ, RZ_TEST_MARK=mark))
     took = time.monotonic() - start
-    wrong = assess(mode, done, left_behind(mark, before))
+    wrong = assess(mode, done, rig.left_behind(mark, before))
     if wrong:
         print(f"{mode}, seed {seed}: {wrong}\n{done.stdout[-1500:]}{done.stderr[-3000:]}\nagain: {shlex.join(line)}\n"
               f"or: {sys.argv[0]} --build {build} --only {mode} --seeds {seed} --count 1", flush=True)

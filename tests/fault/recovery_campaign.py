@@ -23,6 +23,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
 from patience import HANG, HANG_S  # noqa: E402
+from record import struck_after_the_end  # noqa: E402
 
 # Failures come with proof here; with more patience a loaded machine does not add some that only seem to be.
 HB_TIMEOUT = "3s"
@@ -191,13 +192,6 @@ def forgot(events):
         else:
             newest[int(epoch)] = max(newest[int(epoch)], int(generation))
     return any(base[epoch] < max(base[epoch - 1], newest[epoch - 1] - 1) for epoch in base if epoch - 1 in base)
-
-
-def struck_after_the_end(events):
-    """Whether a failure came when every process had left its loop: nothing was left to repair, its exit status stands."""
-    left = re.findall(r"event=left .* at_ns=(\d+)", events)
-    seen = re.findall(r"event=(?:failure_seen|injected|failure_news) .* at_ns=(\d+)", events)
-    return bool(left and seen) and max(map(int, seen)) >= min(map(int, left))
 
 
 def result_is_there(done, calm, proxy, plan):

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs that continue without rzrun: what is shown of them later, how they end, and that nothing of them is left."""
-import json
 import os
 import pty
 import re
@@ -327,12 +326,6 @@ class Detach(rig.LaunchTest):
 
     def listening(self):
         return {page["job"] for page in self.pages()}
-
-    def pages(self):
-        """The status documents of this test's daemons, one for each job."""
-        done = subprocess.run([f"{rig.BUILD}/bin/rzps", "--json"], capture_output=True, text=True, timeout=rig.HANG_S)
-        daemons = {p.pid for p in self.members()["rzd"]}
-        return [page for page in json.loads(done.stdout) if page["pid"] in daemons]
 
     def test_a_number_that_cannot_be_written(self):
         with open("/dev/full", "wb") as full:

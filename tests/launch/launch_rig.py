@@ -4,6 +4,7 @@
 Every test has a folder and a mark of its own. The mark is in the environment of all started processes, so that
 /proc/*/environ shows which processes belong to the test; sockets and memfds are known by their inodes.
 """
+import json
 import os
 import re
 import shutil
@@ -153,6 +154,11 @@ class Result:
         self.status, self.out, self.err = status, out, err
 
 
+def left_behind(mark, before):
+    """What stays of the processes with this mark, and of the names beside those of before."""
+    return lasting(lambda: [f"process {p.pid} ({p.name}): {p.command}" for p in marked(mark)] + forgotten(before))
+
+
 class LaunchTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="launch-test-")
@@ -178,6 +184,12 @@ class LaunchTest(unittest.TestCase):
         running = [f"process {p.pid} ({p.name}): {p.command}" for p in marked(self.mark)]
         held = [f"process {p.pid} ({p.name}) holds a socket or memory of the job" for p in holders(self.possessions)]
         return running + held + forgotten(self.before)
+
+    def pages(self, *arguments):
+        """The status documents of this test's jobs, as rzps shows them: known by the pids of their daemons."""
+        done = subprocess.run([f"{BUILD}/bin/rzps", "--json", *arguments], capture_output=True, text=True, timeout=HANG_S)
+        daemons = {p.pid for p in self.members()["rzd"]}
+        return [page for page in json.loads(done.stdout) if page["pid"] in daemons]
 
     def file(self, name, text, mode=0o644):
         path = f"{self.folder}/{name}"

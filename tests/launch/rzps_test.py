@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """rzps: the reports of the daemons of running jobs, and which users may ask them."""
-import json
 import os
 import signal
 import socket
@@ -16,15 +15,10 @@ class Rzps(rig.LaunchTest):
     def rzps(self, *arguments):
         return subprocess.run([RZPS, *arguments], capture_output=True, text=True, timeout=rig.HANG_S)
 
-    def jobs(self, *arguments):
-        """The documents of the jobs of this test: known by the pids of their daemons."""
-        daemons = {p.pid for p in self.members()["rzd"]}
-        return [job for job in json.loads(self.rzps("--json", *arguments).stdout) if job["pid"] in daemons]
-
     def begin(self, *arguments, processes, nodes):
         run = self.start("--oversubscribe", "-n", str(processes), "--nodes", str(nodes), *arguments)
         self.await_members(processes, nodes)
-        joined = lambda: (jobs := self.jobs()) and sum(p["state"] == "joined" for p in jobs[0]["processes"]) == processes
+        joined = lambda: (jobs := self.pages()) and sum(p["state"] == "joined" for p in jobs[0]["processes"]) == processes
         self.assertTrue(rig.await_true(joined), "the processes do not join")
         return run
 
@@ -34,9 +28,9 @@ class Rzps(rig.LaunchTest):
 
     def test_a_job_as_it_is(self):
         run = self.begin(rig.program("launch_waits"), "receive", processes=6, nodes=3)
-        waiting = lambda: all(len(p["waits"]) == 1 for p in self.jobs()[0]["processes"])
+        waiting = lambda: all(len(p["waits"]) == 1 for p in self.pages()[0]["processes"])
         self.assertTrue(rig.await_true(waiting), "not all wait")
-        (job,) = self.jobs()
+        (job,) = self.pages()
         self.assertEqual(job["schema"], "rhizome.status.2")
         self.assertTrue(job["program"].endswith("launch_waits"))
         self.assertEqual([n["state"] for n in job["nodes"]], ["alive"] * 3)
@@ -56,17 +50,17 @@ class Rzps(rig.LaunchTest):
 
     def test_a_failure_is_seen(self):
         run = self.begin("--on-failure", "continue", rig.program("launch_waits"), "compute", processes=4, nodes=2)
-        (job,) = self.jobs()
+        (job,) = self.pages()
         victim = next(p for p in job["processes"] if p["rank"] == 3)
         os.kill(victim["pid"], signal.SIGKILL)
-        failed = lambda: (jobs := self.jobs()) and jobs[0]["ranks"][3]["state"] == "failed"
+        failed = lambda: (jobs := self.pages()) and jobs[0]["ranks"][3]["state"] == "failed"
         self.assertTrue(rig.await_true(failed), "the failure is not told")
-        self.assertEqual(self.jobs()[0]["ranks"][0]["state"], "alive")
+        self.assertEqual(self.pages()[0]["ranks"][0]["state"], "alive")
         self.end(run)
 
     def test_iterations_are_told(self):
         run = self.begin(f"{rig.BUILD}/apps/hpccg", "32", "32", "32", "--iterations", "1000000", processes=4, nodes=2)
-        passed = lambda count: (jobs := self.jobs()) and all(p.get("iteration", 0) > count for p in jobs[0]["processes"])
+        passed = lambda count: (jobs := self.pages()) and all(p.get("iteration", 0) > count for p in jobs[0]["processes"])
         self.assertTrue(rig.await_true(lambda: passed(0)), "no iteration is told")
         self.assertTrue(rig.await_true(lambda: passed(10)), "the iterations do not grow")
         self.end(run)
@@ -76,9 +70,9 @@ class Rzps(rig.LaunchTest):
         script = f'if [ $RZ_RANK = 1 ]; then exec {rig.program("daemon_test_helper")} {words[1]}; fi; ' \
                  f'exec {rig.program("daemon_test_helper")} {words[0]}'
         run = self.begin("sh", "-c", script, processes=4, nodes=2)
-        out = lambda: (jobs := self.jobs()) and jobs[0]["groups"] and jobs[0]["groups"][0]["excluded"] == [1]
+        out = lambda: (jobs := self.pages()) and jobs[0]["groups"] and jobs[0]["groups"][0]["excluded"] == [1]
         self.assertTrue(rig.await_true(out), "rank 1 is not excluded")
-        (group,) = self.jobs()[0]["groups"]
+        (group,) = self.pages()[0]["groups"]
         self.assertEqual((group["name"], group["members"]), ("test", [0, 2, 3]))
         self.assertEqual(group["events"], {"0": 0, "1": 1, "2": 0, "3": 0})
         self.assertGreaterEqual(group["round"], 2)
@@ -88,23 +82,23 @@ class Rzps(rig.LaunchTest):
     def test_a_name_that_is_not_utf8(self):
         name = b"name=caf\xe9 \xc3\xa9"
         run = self.begin(f"{rig.BUILD}/apps/bag", "1000000", "--work", "10000", "--group", os.fsdecode(name), processes=2, nodes=1)
-        there = lambda: (jobs := self.jobs()) and jobs[0]["groups"]
+        there = lambda: (jobs := self.pages()) and jobs[0]["groups"]
         self.assertTrue(rig.await_true(there), "no group is shown")
-        self.assertEqual(self.jobs()[0]["groups"][0]["name"], r"caf\xe9 \xc3\xa9")
+        self.assertEqual(self.pages()[0]["groups"][0]["name"], r"caf\xe9 \xc3\xa9")
         self.end(run)
 
     def test_two_jobs(self):
         runs = [self.start("-n", "1", rig.program("launch_waits"), "compute") for _ in range(2)]
         self.await_members(2, 2)
-        self.assertTrue(rig.await_true(lambda: len(self.jobs()) == 2))
-        first, second = self.jobs()
+        self.assertTrue(rig.await_true(lambda: len(self.pages()) == 2))
+        first, second = self.pages()
         self.assertNotEqual(first["job"], second["job"])
         for run in runs:
             self.end(run)
 
     def test_a_client_that_asks_nonsense_delays_no_other(self):
         run = self.begin(rig.program("launch_waits"), "receive", processes=2, nodes=1)
-        (job,) = self.jobs()
+        (job,) = self.pages()
         name = f"\0rhizome/{os.geteuid()}/{job['job']}/0"
         idle = []
         for _ in range(30):  # more than are let in at a time, and none of them says a word
@@ -126,7 +120,7 @@ class Rzps(rig.LaunchTest):
                         pass
                 except ConnectionResetError:
                     pass
-        self.assertEqual(len(self.jobs()), 1)
+        self.assertEqual(len(self.pages()), 1)
         self.end(run)
 
     def test_bad_command_lines(self):

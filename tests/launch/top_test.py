@@ -23,25 +23,11 @@ class Top(rig.LaunchTest):
         self.await_members(processes, nodes)
         return run
 
-    def job(self, run):
+    def job(self):
         """The number of the job, once rztop can show it."""
-        daemon = self.members()["rzd"][0].pid
-        sockets = lambda: re.search(r"rhizome/\d+/([0-9a-f]{16})/[0-9]", self.sockets_of(daemon))
-        self.assertTrue(rig.await_true(sockets), "the daemon has no socket")
-        return sockets().group(1)
-
-    @staticmethod
-    def sockets_of(daemon):
-        inodes = set()
-        for fd in os.listdir(f"/proc/{daemon}/fd"):
-            try:
-                link = os.readlink(f"/proc/{daemon}/fd/{fd}")
-            except OSError:
-                continue
-            if link.startswith("socket:["):
-                inodes.add(link[8:-1])
-        with open("/proc/net/unix", encoding="utf-8") as sockets:
-            return "\n".join(line for line in sockets if len(line.split()) == 8 and line.split()[6] in inodes)
+        pages = rig.await_true(self.pages)
+        self.assertTrue(pages, "no daemon shows the job")
+        return pages[0]["job"]
 
     def open(self, job, *options, columns=80, lines=24):
         words = " ".join([os.path.abspath(RZTOP), *options, job])
@@ -65,7 +51,7 @@ class Top(rig.LaunchTest):
 
     def test_pages_and_keys(self):
         run = self.begin(rig.program("launch_waits"), "receive", processes=6, nodes=3)
-        job = self.job(run)
+        job = self.job()
         self.open(job, "--every", "200ms")
         lines = self.await_screen("ranks 6: 6 waits", "nodes 3")
         self.assertEqual(len(lines), 24)
@@ -99,7 +85,7 @@ class Top(rig.LaunchTest):
 
     def test_a_failure_as_it_happens_and_the_end(self):
         run = self.begin("--on-failure", "continue", rig.program("launch_waits"), "compute", processes=4, nodes=2)
-        self.open(self.job(run), "--every", "200ms", "--no-color")
+        self.open(self.job(), "--every", "200ms", "--no-color")
         self.await_screen("ranks 4: 4 runs")
         colors = re.compile("\033\\[[0-9;]*(3[0-7]|9[0-7])m")
         self.assertIsNone(colors.search(self.tmux("capture-pane", "-p", "-e")))
@@ -114,7 +100,7 @@ class Top(rig.LaunchTest):
 
     def test_without_a_terminal(self):
         run = self.begin(rig.program("launch_waits"), "receive", processes=2, nodes=1)
-        job = self.job(run)
+        job = self.job()
         ask = lambda *words: subprocess.run([RZTOP, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
                                             timeout=rig.HANG_S)
         both = lambda: "ranks 2: 2 waits" in ask("--once", job).stdout

@@ -38,9 +38,10 @@ options = parse()
 os.environ["RZ_TEST_BUILD"] = options.build
 import rewind_programs as programs  # noqa: E402  # pylint: disable=wrong-import-position
 rig = programs.rig
+from record import struck_after_the_end  # noqa: E402  # pylint: disable=wrong-import-position
 
 HB_TIMEOUT = "3s"  # failures come with proof here; with more patience a loaded machine does not add some that only seem to be
-KILLED, NO_IMAGE = 128 + 9, 8
+KILLED = 128 + 9
 # Places for images, the nodes that they need, and how many of these may crash.
 SCHEMES = {"memory": (1, 0), "buddy": (2, 1), "xor:4": (4, 1), "rs:2+2": (4, 2), "file": (1, 4)}
 # Of a rank: on the way to a snapshot. Of a daemon: on the way to a commit, and to a new epoch.
@@ -60,12 +61,6 @@ def command(program, size, nodes, more, folder):
             "--timeout", rig.HANG, *more, *program.words(size, folder)]
 
 
-def left_behind(mark, before):
-    def look():
-        return [f"process {p.pid} ({p.name}): {p.command}" for p in rig.marked(mark)] + rig.forgotten(before)
-    return rig.lasting(look)
-
-
 def run(line, mark, environment=None):
     """mark stands in the environment of everything that is started."""
     before = rig.names()
@@ -80,7 +75,7 @@ def run(line, mark, environment=None):
         except subprocess.TimeoutExpired as late:
             status, out, err = 124, late.stdout or b"", late.stderr or b""
         took = time.monotonic() - start
-        return Run(status, out.decode(errors="replace"), err.decode(errors="replace"), took, events.read(), left_behind(mark, before))
+        return Run(status, out.decode(errors="replace"), err.decode(errors="replace"), took, events.read(), rig.left_behind(mark, before))
 
 
 calms = {}
@@ -141,20 +136,13 @@ def draw_fault(draw, program, nodes, bears, seconds):
 
 # ---- the results
 
-def struck_at_the_end(events):
-    """Whether a failure came when a rank had left already: the answer is there, and what failed is not started again."""
-    left = re.findall(r"event=left .* at_ns=(\d+)", events)
-    seen = re.findall(r"event=(?:failure_seen|injected|failure_news) .* at_ns=(\d+)", events)
-    return bool(left and seen) and max(map(int, seen)) >= min(map(int, left))
-
-
 def assess(done, want):
     """What is wrong with a run, and how it ended in a word."""
     if done.left:
         return "left behind: " + "; ".join(done.left), "wrong"
     if done.status == 124:
         return "it hung", "wrong"
-    if done.status == KILLED and struck_at_the_end(done.events) and want.startswith(done.out):
+    if done.status == KILLED and struck_after_the_end(done.events) and want.startswith(done.out):
         return None, "late"
     if done.status != 0:
         return f"exit status {done.status}", "wrong"
