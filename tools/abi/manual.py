@@ -4,7 +4,6 @@
 
     tools/abi/manual.py man DIRECTORY VERSION HEADER...    a page of section 3 for each function
     tools/abi/manual.py markdown HEADER...                 the reference, on standard output
-    tools/abi/manual.py names HEADER...                    the functions, a line each
 
 A comment /** ... */ before a prototype: a first sentence, paragraphs, then @param NAME text and @return text. A HEADER is the name that
 programs include (mpi-ext.h, rhizome/checkpoint.h), with the folder it is in: build/include:mpi-ext.h.
@@ -127,8 +126,6 @@ def main(words):
                 file.write(man(function, functions, words[2]))
     elif len(words) >= 2 and words[0] == "markdown":
         print(markdown(words[1:]))
-    elif len(words) >= 2 and words[0] == "names":
-        print("\n".join(f.name for header in words[1:] for f in functions_of(header)))
     else:
         sys.exit(__doc__.strip())
 
