@@ -19,7 +19,6 @@ static bool map_area(void)
         return false;
     }
     RZ_AREA->fd = RZ_AREA->protector = RZ_AREA->pagemap = -1;
-    RZ_AREA->callers_next = RZ_IMAGE_CALLERS_AT;
     return true;
 }
 
@@ -38,7 +37,8 @@ bool rz_image_area_ready(void)
     return atomic_load(&ready) == 2;
 }
 
-void rz_image_new_life(void)
+/* After a fork this is another process. */
+static void new_life(void)
 {
     int pid = (int)RZ_RAW0(getpid);
     if (RZ_AREA->life_pid == pid && RZ_AREA->life[0] != 0) {
@@ -55,17 +55,33 @@ void rz_image_new_life(void)
     }
 }
 
-bool rz_image_enter(uint64_t *mask)
+static void copy_text(char *to, size_t max, const char *text)
+{
+    if (to && max > 0) {
+        size_t n = rz_raw_length(text);
+        n = n < max ? n : max - 1;
+        rz_raw_copy(to, text, n);
+        to[n] = '\0';
+    }
+}
+
+bool rz_image_enter(uint64_t *mask, char *why, size_t max)
 {
     uint64_t all = ~UINT64_C(0);
     uint32_t free = 0;
+    if (!rz_image_area_ready()) {
+        copy_text(why, max, "the addresses of the reserved region (image.h) are in use");
+        return false;
+    }
     RZ_RAW4(rt_sigprocmask, SIG_SETMASK, &all, mask, 8);
     if (!atomic_compare_exchange_strong(&RZ_AREA->busy, &free, 1)) {
         RZ_RAW4(rt_sigprocmask, SIG_SETMASK, mask, 0, 8);
+        /* area->why is of the call that is in progress. */
+        copy_text(why, max, "another thread saves or restores this process");
         return false;
     }
     RZ_AREA->why[0] = '\0';
-    rz_image_new_life();
+    new_life();
     return true;
 }
 
@@ -129,11 +145,8 @@ rz_status_t rz_image_refuse(rz_status_t status, const char *format, ...)
 
 rz_status_t rz_image_tell(rz_status_t status, char *why, size_t max)
 {
-    if (status != RZ_OK && why && max > 0) {
-        size_t n = rz_raw_length(RZ_AREA->why);
-        n = n < max ? n : max - 1;
-        rz_raw_copy(why, RZ_AREA->why, n);
-        why[n] = '\0';
+    if (status != RZ_OK) {
+        copy_text(why, max, RZ_AREA->why);
     }
     return status;
 }

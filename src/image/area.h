@@ -21,7 +21,6 @@
 #define RZ_IMAGE_ASIDE_AT (RZ_IMAGE_PROGRAM_AT + ((uintptr_t)1 << 29)) /* the vdso, on its way */
 #define RZ_IMAGE_POOL_AT (RZ_IMAGE_REGION + ((uintptr_t)16 << 30))
 #define RZ_IMAGE_POOL_MAX ((uintptr_t)16 << 30)
-#define RZ_IMAGE_CALLERS_AT (RZ_IMAGE_REGION + ((uintptr_t)256 << 30))
 
 #define RZ_IMAGE_RANGES 4096
 #define RZ_IMAGE_DESCRIPTORS (1 << 20)
@@ -91,7 +90,6 @@ struct rz_image_area {
     uint64_t need; /* bytes of the file that the save in progress needs */
     uint32_t turn; /* which KNOWN and HASHES are those of the last save */
     uint64_t pool_bytes[RZ_POOL_COUNT], pool_used[RZ_POOL_COUNT];
-    uintptr_t callers_next;
 
     bool in_place; /* the image that is restored is of this process */
     bool restored;
@@ -111,9 +109,10 @@ bool rz_image_area_ready(void); /* makes the area; false: another mapping is the
 rz_status_t rz_image_refuse(rz_status_t status, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* %s %d %lu %lx; returns status */
 rz_status_t rz_image_tell(rz_status_t status, char *why, size_t max); /* copies area->why */
-bool rz_image_enter(uint64_t *mask); /* one call at a time; blocks all signals */
+/* One call at a time; blocks all signals. False: *why says why not; all of them are
+ * RZ_ERR_UNSUPPORTED. */
+bool rz_image_enter(uint64_t *mask, char *why, size_t max);
 void rz_image_leave(const uint64_t *mask);
-void rz_image_new_life(void); /* after a fork this is another process */
 
 /* pool.c */
 static inline void *rz_image_pool(enum rz_image_pool pool)
@@ -149,6 +148,9 @@ static inline bool rz_image_of_kernel(const char *path) /* [vvar], [vvar_vclock]
 {
     return path[0] == '[' && path[1] == 'v';
 }
+/* The next number among the names of a folder, as getdents64 gives them in pieces: from *at on in
+ * this one; -1: none. */
+int rz_image_next_number(const char *list, long bytes, long *at);
 /* A file of /proc or another small one: the bytes, or -1. */
 long rz_image_read_file(const char *path, char *to, size_t max);
 
@@ -162,6 +164,7 @@ void rz_image_thread_become(const struct rz_image_thread *thread);
 
 /* regions.c, files.c, refusals.c, process_state.c, build_id.c: the tables */
 rz_status_t rz_image_choose_regions(struct rz_image_tables *image);
+void rz_image_note_identities(struct rz_image_tables *image); /* of the files that are mapped */
 rz_status_t rz_image_note_files(struct rz_image_tables *image, int fd);
 rz_status_t rz_image_refuse_others(void);
 rz_status_t rz_image_note_process(struct rz_image_tables *image);
@@ -180,7 +183,12 @@ void rz_image_forget_changes(void);
 rz_status_t rz_image_plan(uint64_t older_slots, uint64_t older_save);
 /* The list of known changes as of now, for a restore that leaves unchanged pages alone. */
 rz_status_t rz_image_know_changes(void);
+/* These pages of the file are in its bitmap of those that were written. False: no memory. */
+bool rz_image_mark(uint64_t first, uint64_t n);
 rz_status_t rz_image_write(int fd);
+/* Reads head, tables, and the index into that pool. RZ_ERR_MALFORMED: they are not whole, not as
+ * they were written, or the index leads out of them. */
+rz_status_t rz_image_take_tables(int fd, struct rz_image_tables *image, enum rz_image_pool pool);
 
 /* registers.c; also in the restore program */
 int rz_image_registers_save(struct rz_image_registers *) __attribute__((returns_twice));

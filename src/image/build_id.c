@@ -5,7 +5,6 @@
 #include "image/raw_call.h"
 
 #include <elf.h>
-#include <fcntl.h>
 
 /* The note NT_GNU_BUILD_ID in [at, at + bytes). */
 static uint32_t in_notes(const uint8_t *at, size_t bytes, uint8_t id[20])

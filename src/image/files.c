@@ -103,15 +103,11 @@ rz_status_t rz_image_note_files(struct rz_image_tables *image, int fd)
     image->head.n_files = 0;
     while (status == RZ_OK &&
            (bytes = RZ_RAW3(getdents64, folder, list, sizeof(RZ_AREA->maps))) > 0) {
-        for (long i = 0; status == RZ_OK && i < bytes;
-             i += *(const uint16_t *)(const void *)(list + i + 16)) {
-            int number = 0;
-            const char *c = list + i + 19;
-            for (; *c >= '0' && *c <= '9'; c++) {
-                number = number * 10 + *c - '0';
-            }
-            if (*c == '\0' && number > 2 && number != folder && number != fd &&
-                number != RZ_AREA->protector && !rz_image_excluded_descriptor(number)) {
+        long at = 0;
+        int number;
+        while (status == RZ_OK && (number = rz_image_next_number(list, bytes, &at)) >= 0) {
+            if (number > 2 && number != folder && number != fd && number != RZ_AREA->protector &&
+                !rz_image_excluded_descriptor(number)) {
                 status = note_file(image, number);
             }
         }

@@ -48,14 +48,6 @@ rz_status_t rz_image_include_descriptor(int fd);
 rz_status_t rz_image_exclude_thread(int tid);
 rz_status_t rz_image_include_thread(int tid);
 
-/* An address in the reserved region where `bytes` are free. They are reserved, without memory,
- * until the caller maps over them (MAP_FIXED) or releases them. NULL: no room, or not on this
- * machine. */
-void *rz_image_region_reserve(size_t bytes);
-
-/* Unmaps what was reserved, or mapped there. */
-void rz_image_region_release(void *address, size_t bytes);
-
 /* Moves a descriptor to a number that programs do not reach, so that it is not where the image has
  * a file; excludes it, close-on-exec. Returns the new number; -1: none is free, and fd stays. */
 int rz_image_descriptor_aside(int fd);

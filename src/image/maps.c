@@ -7,6 +7,22 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+int rz_image_next_number(const char *list, long bytes, long *at)
+{
+    while (*at < bytes) {
+        const char *c = list + *at + 19; /* struct linux_dirent64: the name */
+        int number = 0;
+        *at += *(const uint16_t *)(const void *)(list + *at + 16);
+        for (; *c >= '0' && *c <= '9'; c++) {
+            number = number * 10 + *c - '0';
+        }
+        if (*c == '\0') {
+            return number;
+        }
+    }
+    return -1;
+}
+
 long rz_image_read_file(const char *path, char *to, size_t max)
 {
     long fd = RZ_RAW4(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);

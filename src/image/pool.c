@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrays that grow, each in a place of its own; and places in the reserved region for callers. */
+/* Arrays that grow, each in a place of its own; and places for descriptors of callers. */
 #include "image/area.h"
 
 #include "image/raw_call.h"
@@ -46,49 +46,6 @@ bool rz_image_pool_add(enum rz_image_pool pool, const struct rz_image_run *run)
 }
 
 /* ---- For callers ---- */
-
-static uint64_t whole_pages(size_t bytes)
-{
-    return (bytes + RZ_IMAGE_PAGE - 1) & ~(RZ_IMAGE_PAGE - 1);
-}
-
-void *rz_image_region_reserve(size_t bytes)
-{
-    const uintptr_t end = RZ_IMAGE_REGION + RZ_IMAGE_REGION_BYTES;
-    uint64_t want = whole_pages(bytes);
-    if (!rz_image_area_ready() || bytes == 0 || want > end - RZ_IMAGE_CALLERS_AT) {
-        return NULL;
-    }
-    uintptr_t at = RZ_AREA->callers_next;
-    bool wrapped = false;
-    while (true) {
-        if (at + want > end) {
-            if (wrapped) {
-                return NULL;
-            }
-            at = RZ_IMAGE_CALLERS_AT, wrapped = true;
-        }
-        long got =
-            RZ_RAW6(mmap, at, want, PROT_NONE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
-        if (got == (long)at) {
-            break;
-        }
-        if (!rz_raw_failed(got)) {
-            RZ_RAW2(munmap, got, want);
-        } else if (got != -17 /* EEXIST */) {
-            return NULL;
-        }
-        at += want;
-    }
-    RZ_AREA->callers_next = at + want;
-    return (void *)at;
-}
-
-void rz_image_region_release(void *address, size_t bytes)
-{
-    RZ_RAW2(munmap, address, whole_pages(bytes));
-}
 
 int rz_image_descriptor_aside(int fd)
 {

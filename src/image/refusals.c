@@ -6,8 +6,6 @@
 #include "image/raw_call.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 

@@ -75,12 +75,19 @@ rz_status_t rz_image_choose_regions(struct rz_image_tables *image)
             return status;
         }
         if (in) {
-            if (r->kind == RZ_IMAGE_MAPPED) {
-                note_identity(r, path);
-            }
             image->region[n++] = *r;
         }
     }
     image->head.n_regions = n;
     return RZ_OK;
+}
+
+void rz_image_note_identities(struct rz_image_tables *image)
+{
+    for (uint32_t i = 0; i < image->head.n_regions; i++) {
+        struct rz_image_region *r = &image->region[i];
+        if (r->kind == RZ_IMAGE_MAPPED) {
+            note_identity(r, image->text + r->path);
+        }
+    }
 }

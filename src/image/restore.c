@@ -4,7 +4,6 @@
 #include "image/area.h"
 #include "image/raw_call.h"
 #include "image/restore_checks.h"
-#include "image/tables.h"
 
 #include <sys/mman.h>
 
@@ -86,7 +85,7 @@ static rz_status_t stop_and_restore(void)
 static rz_status_t prepare(int fd, uint64_t bytes)
 {
     struct rz_image_tables *image = &RZ_AREA->image;
-    rz_status_t status = rz_image_take_tables(fd, image);
+    rz_status_t status = rz_image_take_tables(fd, image, RZ_POOL_INDEX);
     if (status == RZ_OK && image->head.bytes > bytes) {
         status = rz_image_refuse(RZ_ERR_MALFORMED, "the image is cut");
     }
@@ -104,12 +103,8 @@ rz_status_t rz_image_restore(int fd, uint64_t bytes, const void *handover, size_
     if (handover_bytes > RZ_IMAGE_HANDOVER_MAX) {
         return RZ_ERR_INVALID;
     }
-    if (!rz_image_area_ready()) {
-        return rz_image_check(why, max);
-    }
-    if (!rz_image_enter(&mask)) {
-        rz_image_refuse(RZ_ERR_UNSUPPORTED, "another thread saves or restores this process");
-        return rz_image_tell(RZ_ERR_UNSUPPORTED, why, max);
+    if (!rz_image_enter(&mask, why, max)) {
+        return RZ_ERR_UNSUPPORTED;
     }
     rz_raw_copy(RZ_AREA->handover_next, handover, handover_bytes);
     RZ_AREA->handover_next_bytes = handover_bytes;

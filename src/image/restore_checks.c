@@ -6,31 +6,7 @@
 #include "image/raw_call.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-
-/* The index is ascending, within private regions and within the slots. */
-static rz_status_t check_index(const struct rz_image_tables *image)
-{
-    const struct rz_image_run *run = rz_image_pool(RZ_POOL_INDEX);
-    uint64_t page = 0, end = 0;
-    for (uint32_t i = 0; i < image->head.n_regions; i++) {
-        const struct rz_image_region *r = &image->region[i];
-        if (r->start >= r->end || r->start < end || (r->start | r->end) % RZ_IMAGE_PAGE != 0 ||
-            r->path >= image->head.n_text || rz_image_in_region(r->start, r->end)) {
-            return rz_image_refuse(RZ_ERR_MALFORMED, "the image is damaged");
-        }
-        end = r->end;
-    }
-    for (uint64_t i = 0; i < image->head.n_index; page = run[i].page + run[i].pages, i++) {
-        if (run[i].pages == 0 || run[i].page < page || run[i].pages > image->head.slots ||
-            run[i].value > image->head.slots - run[i].pages ||
-            (run[i].page + run[i].pages) * RZ_IMAGE_PAGE > end) {
-            return rz_image_refuse(RZ_ERR_MALFORMED, "the image is damaged");
-        }
-    }
-    return RZ_OK;
-}
 
 static bool same_identity(const struct rz_image_region *r, const char *path, const struct stat *st)
 {
@@ -206,8 +182,7 @@ static rz_status_t check_memory(const struct rz_image_tables *image)
 /* image: as it was read, with its index. fd: its file. */
 rz_status_t rz_image_check_restore(const struct rz_image_tables *image, int fd)
 {
-    rz_status_t status = check_index(image);
-    status = status == RZ_OK ? rz_image_read_maps(&RZ_AREA->here) : status;
+    rz_status_t status = rz_image_read_maps(&RZ_AREA->here);
     status = status == RZ_OK ? check_program(image) : status;
     status = status == RZ_OK ? rz_image_check_process(image) : status;
     status = status == RZ_OK ? check_mapped_files(image) : status;

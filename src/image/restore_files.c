@@ -30,13 +30,10 @@ static void close_others(void)
     char *list = RZ_AREA->maps;
     long bytes;
     while ((bytes = RZ_RAW3(getdents64, folder, list, sizeof(RZ_AREA->maps))) > 0) {
-        for (long i = 0; i < bytes; i += *(const uint16_t *)(const void *)(list + i + 16)) {
-            int fd = 0;
-            const char *c = list + i + 19;
-            for (; *c >= '0' && *c <= '9'; c++) {
-                fd = fd * 10 + *c - '0';
-            }
-            if (*c == '\0' && fd != folder && !stays(fd) && !in_image(fd)) {
+        long at = 0;
+        int fd;
+        while ((fd = rz_image_next_number(list, bytes, &at)) >= 0) {
+            if (fd != folder && !stays(fd) && !in_image(fd)) {
                 RZ_RAW1(close, fd);
             }
         }

@@ -9,7 +9,6 @@
 #include "image/raw_call.h"
 
 #include <sched.h>
-#include <signal.h>
 
 #define SET_FS 0x1002
 #define REQUEST_VECTOR_PERMISSION 0x1023 /* arch_prctl */

@@ -2,12 +2,6 @@
 /* Saving: the threads stop, the tables are made, the pages that have changed are written. */
 #include "image/area.h"
 #include "image/raw_call.h"
-#include "image/tables.h"
-
-#include <sys/mman.h>
-
-#define NOT_HERE "the addresses of the reserved region (image.h) are in use"
-#define BUSY "another thread saves or restores this process"
 
 /* All but threads and pages. */
 static rz_status_t make_tables(int fd)
@@ -24,14 +18,8 @@ static rz_status_t make_tables(int fd)
 rz_status_t rz_image_check(char *why, size_t max)
 {
     uint64_t mask;
-    if (!rz_image_area_ready()) {
-        if (why && max > sizeof(NOT_HERE)) {
-            rz_raw_copy(why, NOT_HERE, sizeof(NOT_HERE));
-        }
+    if (!rz_image_enter(&mask, why, max)) {
         return RZ_ERR_UNSUPPORTED;
-    }
-    if (!rz_image_enter(&mask)) {
-        return rz_image_tell(rz_image_refuse(RZ_ERR_UNSUPPORTED, BUSY), why, max);
     }
     rz_status_t status = rz_image_tell(make_tables(-1), why, max);
     rz_image_leave(&mask);
@@ -81,15 +69,11 @@ static void take_older(int fd, uint64_t *slots, uint64_t *save)
 {
     struct rz_image_head *older = &RZ_AREA->here.head;
     *slots = *save = 0;
-    RZ_AREA->pool_used[RZ_POOL_OLDER] = 0;
-    if (RZ_AREA->life[0] == 0 || rz_image_take_tables(fd, &RZ_AREA->here) != RZ_OK ||
-        older->life[0] != RZ_AREA->life[0] || older->life[1] != RZ_AREA->life[1] ||
-        !rz_image_pool_need(RZ_POOL_OLDER, RZ_AREA->pool_used[RZ_POOL_INDEX])) {
+    if (RZ_AREA->life[0] == 0 || rz_image_take_tables(fd, &RZ_AREA->here, RZ_POOL_OLDER) != RZ_OK ||
+        older->life[0] != RZ_AREA->life[0] || older->life[1] != RZ_AREA->life[1]) {
+        RZ_AREA->pool_used[RZ_POOL_OLDER] = 0;
         return;
     }
-    rz_raw_copy(rz_image_pool(RZ_POOL_OLDER), rz_image_pool(RZ_POOL_INDEX),
-                RZ_AREA->pool_used[RZ_POOL_INDEX]);
-    RZ_AREA->pool_used[RZ_POOL_OLDER] = RZ_AREA->pool_used[RZ_POOL_INDEX];
     *slots = older->slots;
     *save = older->save;
 }
@@ -130,12 +114,7 @@ static enum rz_image_result result_of(rz_status_t status, uint64_t *bytes)
 enum rz_image_result rz_image_save(int fd, uint64_t *bytes, char *why, size_t max)
 {
     uint64_t mask;
-    if (!rz_image_area_ready()) {
-        rz_image_check(why, max);
-        return RZ_IMAGE_REFUSED;
-    }
-    if (!rz_image_enter(&mask)) {
-        rz_image_tell(rz_image_refuse(RZ_ERR_UNSUPPORTED, BUSY), why, max);
+    if (!rz_image_enter(&mask, why, max)) {
         return RZ_IMAGE_REFUSED;
     }
     struct rz_image_thread *thread = &RZ_AREA->image.thread[0];
@@ -143,6 +122,9 @@ enum rz_image_result rz_image_save(int fd, uint64_t *bytes, char *why, size_t ma
     rz_status_t status = rz_image_threads_stop();
     if (status == RZ_OK) {
         status = make_tables(fd);
+        if (status == RZ_OK) {
+            rz_image_note_identities(&RZ_AREA->image);
+        }
         rz_image_thread_note(thread);
         thread->mask = mask;
         note_parked();
@@ -162,6 +144,6 @@ enum rz_image_result rz_image_save(int fd, uint64_t *bytes, char *why, size_t ma
 const uint8_t *rz_image_written(uint64_t *pages)
 {
     uint64_t bytes = rz_image_area_ready() ? RZ_AREA->pool_used[RZ_POOL_WRITTEN] : 0;
-    *pages = bytes > 0 ? (RZ_AREA->image.head.bytes + RZ_IMAGE_PAGE - 1) / RZ_IMAGE_PAGE : 0;
+    *pages = bytes > 0 ? rz_pages_of(RZ_AREA->image.head.bytes) : 0;
     return bytes > 0 ? rz_image_pool(RZ_POOL_WRITTEN) : NULL;
 }

@@ -77,6 +77,15 @@ static bool is_set(enum rz_image_pool pool, uint64_t bit)
     return ((const uint8_t *)rz_image_pool(pool))[bit / 8] >> bit % 8 & 1;
 }
 
+bool rz_image_mark(uint64_t first, uint64_t n)
+{
+    if (!bits_need(RZ_POOL_WRITTEN, first + n)) {
+        return false;
+    }
+    set_bits(RZ_POOL_WRITTEN, first, n);
+    return true;
+}
+
 /* Page 0 of the file is the head: slot s is page 1 + s. */
 static void mark_slots(uint64_t slot, uint64_t n)
 {
@@ -145,10 +154,9 @@ static bool assign_slots(uint64_t older_slots, uint64_t *slots)
                     part.pages++;
                 }
                 free += part.pages;
-                if (!bits_need(RZ_POOL_WRITTEN, 1 + free)) {
+                if (!rz_image_mark(1 + part.value, part.pages)) {
                     return false;
                 }
-                mark_slots(part.value, part.pages);
             }
             if (!append(RZ_POOL_INDEX, part, true)) {
                 return false;

@@ -10,7 +10,6 @@
 #include <linux/futex.h>
 #include <linux/prctl.h>
 #include <signal.h>
-#include <sys/mman.h>
 
 #define GET_FS 0x1003
 #define OWN_RETURN 0x04000000 /* SA_RESTORER */
@@ -214,13 +213,10 @@ static rz_status_t await_parked(struct rz_image_parked *parked)
 /* Calls the threads in the list that have not been called; how many these are, or -1. */
 static int call_threads(const char *list, long bytes)
 {
-    int new = 0, own = (int)RZ_RAW0(gettid);
-    for (long i = 0; i < bytes; i += *(const uint16_t *)(const void *)(list + i + 16)) {
-        int tid = 0;
-        for (const char *c = list + i + 19; *c >= '0' && *c <= '9'; c++) {
-            tid = tid * 10 + *c - '0';
-        }
-        if (tid == 0 || tid == own || is_excluded_thread(tid) || parked_of(tid)) {
+    int new = 0, own = (int)RZ_RAW0(gettid), tid;
+    long at = 0;
+    while ((tid = rz_image_next_number(list, bytes, &at)) >= 0) {
+        if (tid == own || is_excluded_thread(tid) || parked_of(tid)) {
             continue;
         }
         if (RZ_AREA->n_parked == RZ_IMAGE_THREADS) {

@@ -47,17 +47,6 @@ rz_status_t rz_image_include_thread(int tid)
     return RZ_OK;
 }
 
-void *rz_image_region_reserve(size_t bytes)
-{
-    (void)bytes;
-    return NULL;
-}
-
-void rz_image_region_release(void *address, size_t bytes)
-{
-    (void)address, (void)bytes;
-}
-
 int rz_image_descriptor_aside(int fd)
 {
     (void)fd;

@@ -2,7 +2,6 @@
 /* An image into its file: the pages that the plan says, the tables, the head at last; and the index
  * of an older image out of it. */
 #include "image/area.h"
-#include "image/tables.h"
 
 #include "image/raw_call.h"
 
@@ -25,7 +24,7 @@ static rz_status_t put(const void *from, uint64_t bytes, uint64_t at)
     return RZ_OK;
 }
 
-rz_status_t rz_image_take(int fd, void *to, uint64_t bytes, uint64_t at)
+static rz_status_t take(int fd, void *to, uint64_t bytes, uint64_t at)
 {
     while (bytes > 0) {
         long n = RZ_RAW4(pread64, fd, to, bytes < 1 << 30 ? bytes : 1 << 30, at);
@@ -42,31 +41,40 @@ rz_status_t rz_image_take(int fd, void *to, uint64_t bytes, uint64_t at)
 
 /* ---- Tables ---- */
 
-void rz_image_table_list(struct rz_image_tables *image, struct rz_image_table table[5])
+struct rz_image_table {
+    void *at;
+    uint64_t bytes;
+};
+
+/* Where the tables are in memory, in the order of the file; the index in this pool. */
+static void table_list(struct rz_image_tables *image, enum rz_image_pool pool,
+                       struct rz_image_table table[5])
 {
     const struct rz_image_head *head = &image->head;
     table[0] = (struct rz_image_table){image->thread, head->n_threads * sizeof(*image->thread)};
     table[1] = (struct rz_image_table){image->region, head->n_regions * sizeof(*image->region)};
     table[2] = (struct rz_image_table){image->file, head->n_files * sizeof(*image->file)};
     table[3] = (struct rz_image_table){image->text, (head->n_text + UINT64_C(7)) & ~UINT64_C(7)};
-    table[4] = (struct rz_image_table){rz_image_pool(RZ_POOL_INDEX),
-                                       head->n_index * sizeof(struct rz_image_run)};
+    table[4] =
+        (struct rz_image_table){rz_image_pool(pool), head->n_index * sizeof(struct rz_image_run)};
 }
 
-uint64_t rz_image_tables_bytes(const struct rz_image_head *head)
+static uint64_t tables_bytes(struct rz_image_tables *image)
 {
-    return head->n_threads * sizeof(struct rz_image_thread) +
-           head->n_regions * sizeof(struct rz_image_region) +
-           head->n_files * sizeof(struct rz_image_file) +
-           ((head->n_text + UINT64_C(7)) & ~UINT64_C(7)) +
-           head->n_index * sizeof(struct rz_image_run);
+    struct rz_image_table table[5];
+    uint64_t bytes = 0;
+    table_list(image, RZ_POOL_INDEX, table);
+    for (int i = 0; i < 5; i++) {
+        bytes += table[i].bytes;
+    }
+    return bytes;
 }
 
-struct rz_page_hash rz_image_hash(struct rz_image_tables *image)
+static struct rz_page_hash hash_of(struct rz_image_tables *image, enum rz_image_pool pool)
 {
     struct rz_image_table table[5];
     struct rz_page_hash hash[6], in_head = image->head.hash;
-    rz_image_table_list(image, table);
+    table_list(image, pool, table);
     for (int i = 0; i < 5; i++) {
         hash[i] = rz_page_hash(table[i].at, table[i].bytes);
     }
@@ -76,12 +84,35 @@ struct rz_page_hash rz_image_hash(struct rz_image_tables *image)
     return rz_page_hash(hash, sizeof(hash));
 }
 
-/* Reads the tables of the image; the index into this pool. Nothing that is read is trusted. */
-rz_status_t rz_image_take_tables(int fd, struct rz_image_tables *image)
+/* The index is ascending, within private regions and within the slots. */
+static rz_status_t check_index(const struct rz_image_tables *image, enum rz_image_pool pool)
+{
+    const struct rz_image_run *run = rz_image_pool(pool);
+    uint64_t page = 0, end = 0;
+    for (uint32_t i = 0; i < image->head.n_regions; i++) {
+        const struct rz_image_region *r = &image->region[i];
+        if (r->start >= r->end || r->start < end || (r->start | r->end) % RZ_IMAGE_PAGE != 0 ||
+            r->path >= image->head.n_text || rz_image_in_region(r->start, r->end)) {
+            return rz_image_refuse(RZ_ERR_MALFORMED, "the image is damaged");
+        }
+        end = r->end;
+    }
+    for (uint64_t i = 0; i < image->head.n_index; page = run[i].page + run[i].pages, i++) {
+        if (run[i].pages == 0 || run[i].page < page || run[i].pages > image->head.slots ||
+            run[i].value > image->head.slots - run[i].pages ||
+            (run[i].page + run[i].pages) * RZ_IMAGE_PAGE > end) {
+            return rz_image_refuse(RZ_ERR_MALFORMED, "the image is damaged");
+        }
+    }
+    return RZ_OK;
+}
+
+/* Nothing that is read is trusted. */
+rz_status_t rz_image_take_tables(int fd, struct rz_image_tables *image, enum rz_image_pool pool)
 {
     struct rz_image_head *head = &image->head;
     struct rz_image_table table[5];
-    rz_status_t status = rz_image_take(fd, head, sizeof(*head), 0);
+    rz_status_t status = take(fd, head, sizeof(*head), 0);
     if (status != RZ_OK) {
         return status;
     }
@@ -90,24 +121,24 @@ rz_status_t rz_image_take_tables(int fd, struct rz_image_tables *image)
         head->n_files > RZ_IMAGE_FILES || head->n_text > RZ_IMAGE_TEXT - 8 ||
         head->n_index > UINT32_MAX || head->slots > UINT64_MAX >> 13 ||
         head->tables_at != (1 + head->slots) * RZ_IMAGE_PAGE ||
-        head->bytes != head->tables_at + rz_image_tables_bytes(head)) {
+        head->bytes != head->tables_at + tables_bytes(image)) {
         return rz_image_refuse(RZ_ERR_MALFORMED, "it holds no image");
     }
-    if (!rz_image_pool_need(RZ_POOL_INDEX, head->n_index * sizeof(struct rz_image_run))) {
+    if (!rz_image_pool_need(pool, head->n_index * sizeof(struct rz_image_run))) {
         return RZ_ERR_NO_MEMORY;
     }
-    RZ_AREA->pool_used[RZ_POOL_INDEX] = head->n_index * sizeof(struct rz_image_run);
-    rz_image_table_list(image, table);
+    RZ_AREA->pool_used[pool] = head->n_index * sizeof(struct rz_image_run);
+    table_list(image, pool, table);
     uint64_t at = head->tables_at;
     for (int i = 0; status == RZ_OK && i < 5; i++) {
-        status = rz_image_take(fd, table[i].at, table[i].bytes, at);
+        status = take(fd, table[i].at, table[i].bytes, at);
         at += table[i].bytes;
     }
-    struct rz_page_hash hash = rz_image_hash(image);
+    struct rz_page_hash hash = hash_of(image, pool);
     if (status == RZ_OK && (hash.low != head->hash.low || hash.high != head->hash.high)) {
         return rz_image_refuse(RZ_ERR_MALFORMED, "the image is damaged");
     }
-    return status;
+    return status == RZ_OK ? check_index(image, pool) : status;
 }
 
 /* ---- Pages ---- */
@@ -183,26 +214,10 @@ static rz_status_t make_room(uint64_t bytes)
 }
 
 /* The bitmap for those that copy the image: also the head, and all pages of the tables. */
-static rz_status_t mark_tables(const struct rz_image_head *head)
+static bool mark_tables(const struct rz_image_head *head)
 {
-    uint64_t pages = (head->bytes + RZ_IMAGE_PAGE - 1) / RZ_IMAGE_PAGE;
-    uint64_t had = RZ_AREA->pool_used[RZ_POOL_WRITTEN], bytes = rz_pages_bitmap_bytes(pages);
-    if (!rz_image_pool_need(RZ_POOL_WRITTEN, bytes)) {
-        return RZ_ERR_NO_MEMORY;
-    }
-    uint8_t *bits = rz_image_pool(RZ_POOL_WRITTEN);
-    if (bytes > had) {
-        rz_raw_zero(bits + had, bytes - had);
-    }
-    RZ_AREA->pool_used[RZ_POOL_WRITTEN] = bytes;
-    bits[0] |= 1;
-    for (uint64_t page = 1 + head->slots; page < pages; page++) {
-        bits[page / 8] |= (uint8_t)(1 << page % 8);
-    }
-    for (uint64_t page = pages; page < bytes * 8; page++) { /* of the older image */
-        bits[page / 8] &= (uint8_t) ~(1 << page % 8);
-    }
-    return RZ_OK;
+    return rz_image_mark(0, 1) &&
+           rz_image_mark(1 + head->slots, rz_pages_of(head->bytes) - 1 - head->slots);
 }
 
 rz_status_t rz_image_write(int fd)
@@ -215,13 +230,13 @@ rz_status_t rz_image_write(int fd)
     head->magic = RZ_IMAGE_MAGIC;
     head->n_index = rz_image_pool_runs(RZ_POOL_INDEX);
     head->tables_at = (1 + head->slots) * RZ_IMAGE_PAGE;
-    head->bytes = RZ_AREA->need = head->tables_at + rz_image_tables_bytes(head);
+    head->bytes = RZ_AREA->need = head->tables_at + tables_bytes(image);
     rz_status_t status = make_room(head->bytes);
-    status = status == RZ_OK ? mark_tables(head) : status;
+    status = status == RZ_OK && !mark_tables(head) ? RZ_ERR_NO_MEMORY : status;
     status = status == RZ_OK ? put(&none, sizeof(none), 0) : status;
     status = status == RZ_OK ? put_pages(image) : status;
-    head->hash = rz_image_hash(image);
-    rz_image_table_list(image, table);
+    head->hash = hash_of(image, RZ_POOL_INDEX);
+    table_list(image, RZ_POOL_INDEX, table);
     uint64_t at = head->tables_at;
     for (int i = 0; status == RZ_OK && i < 5; i++) {
         status = put(table[i].at, table[i].bytes, at);

@@ -4,6 +4,7 @@
  * a save into an empty object; of saves over an older image after 0, 1 and 10 percent of the pages,
  * drawn at random, have changed; of the program while it changes 1 percent; of a restore in place.
  */
+#include "apart.h"
 #include "image/area.h"
 #include "image/image.h"
 
@@ -112,12 +113,11 @@ int main(int argc, char **argv)
 {
     size_t bytes = (argc > 1 ? (size_t)atoi(argv[1]) : 16) << 20;
     char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct began *began = rz_image_region_reserve(PAGE);
+    struct began *began = map_apart(PAGE, MAP_PRIVATE);
     int fd = rz_image_descriptor_aside(memfd_create("image", MFD_CLOEXEC));
     if (!began || fd < 0) {
         return 77;
     }
-    mmap(began, PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     RZ_AREA->method_wanted = argc > 2 ? RZ_METHOD_HASHES : RZ_METHOD_UNKNOWN;
     for (int inherited = 3; inherited < 256; inherited++) {
         rz_image_exclude_descriptor(inherited);

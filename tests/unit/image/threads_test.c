@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A process with threads goes back to an image of its own: each thread is where it was, locks are
  * held by those that held them, and it does not matter which thread saves or restores. */
+#include "../../image/apart.h"
 #include "image/image.h"
 
 #include <pthread.h>
@@ -28,9 +29,8 @@ struct outside {
 
 static struct outside *outside_new(void)
 {
-    void *at = rz_image_region_reserve(PAGE);
-    assert_ptr_equal(
-        mmap(at, PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS, -1, 0), at);
+    void *at = map_apart(PAGE, MAP_SHARED);
+    assert_non_null(at);
     return at;
 }
 
@@ -247,8 +247,8 @@ static void an_excluded_thread_runs_on(void **state)
     struct outside *outside = outside_new();
     int fd = image_new(), tid;
     uint64_t bytes;
-    char *stack = rz_image_region_reserve(16 * PAGE);
-    mmap(stack, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *stack = map_apart(16 * PAGE, MAP_PRIVATE);
+    assert_non_null(stack);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -271,7 +271,7 @@ static void an_excluded_thread_runs_on(void **state)
         sched_yield();
     }
     rz_image_include_thread(tid);
-    rz_image_region_release(stack, 16 * PAGE);
+    munmap(stack, 16 * PAGE);
     close(fd);
 }
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory that no restore changes: in the upper half of the region that no image has. */
+#ifndef TESTS_IMAGE_APART_H
+#define TESTS_IMAGE_APART_H
+
+#include "image/image.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+/* flags: MAP_SHARED or MAP_PRIVATE. NULL: there is none. */
+static inline void *map_apart(size_t bytes, int flags)
+{
+    uintptr_t at = RZ_IMAGE_REGION + RZ_IMAGE_REGION_BYTES / 2;
+    void *memory;
+    do {
+        memory = mmap((void *)at, bytes, PROT_READ | PROT_WRITE,
+                      flags | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        at += bytes;
+    } while (memory == MAP_FAILED && errno == EEXIST);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+#endif
