@@ -146,41 +146,51 @@ void rz_image_forget_changes(void)
     RZ_AREA->pool_used[RZ_POOL_KNOWN] = RZ_AREA->pool_used[RZ_POOL_KNOWN_OTHER] = 0;
 }
 
-static bool add_found(const struct found *found, bool all)
+/* *listed: the end of what was found before. */
+static rz_status_t add_found(const struct found *found, bool all, uint64_t *listed)
 {
     uint64_t at = found->start, stop;
     bool written =
         all || !(found->categories & PAGE_PROTECTABLE) || (found->categories & PAGE_WAS_WRITTEN);
+    if (found->start < *listed || found->start >= found->end) {
+        return rz_image_refuse(RZ_ERR_SYSTEM, "the kernel lists the page at 0x%lx out of turn",
+                               found->start);
+    }
+    *listed = found->end;
     while (rz_image_next_included(&at, found->end, &stop)) {
         struct rz_image_run run = {at / RZ_IMAGE_PAGE, (stop - at) / RZ_IMAGE_PAGE, written};
         if (!rz_image_pool_add(RZ_POOL_SCANNED, &run)) {
-            return false;
+            return RZ_ERR_NO_MEMORY;
         }
         at = stop;
     }
-    return true;
+    return RZ_OK;
 }
 
 static rz_status_t scan_region(const struct rz_image_region *r)
 {
     uint64_t flags = protect(r->start, r->end) ? SCAN_PROTECT_MATCHING | SCAN_CHECK_PROTECTED : 0;
-    struct scan scan = {.walk_end = r->start};
-    while (scan.walk_end < r->end) {
-        uint64_t from = scan.walk_end;
+    uint64_t from = r->start, listed = r->start;
+    while (from < r->end) {
+        struct scan scan;
         long n = scan_some(&scan, from, r->end, flags);
         if (n < 0 && flags != 0) { /* part of it cannot be protected */
-            flags = 0, scan.walk_end = from;
+            flags = 0;
             continue;
         }
-        if (n < 0 || scan.walk_end <= from) {
+        if (n < 0) {
             return rz_image_refuse(RZ_ERR_SYSTEM, "the pages at 0x%lx cannot be listed", from);
         }
         const struct found *found = (const void *)RZ_AREA->words;
         for (long i = 0; i < n; i++) {
-            if (!add_found(&found[i], flags == 0)) {
-                return RZ_ERR_NO_MEMORY;
+            rz_status_t status = add_found(&found[i], flags == 0, &listed);
+            if (status != RZ_OK) {
+                return status;
             }
         }
+        /* Linux 6.18 leaves in walk_end where it last emptied a buffer of 512, though it went on to
+         * the end: what is listed says how far it came. */
+        from = n < (long)FOUND_MAX ? r->end : listed;
     }
     return RZ_OK;
 }
@@ -205,7 +215,8 @@ rz_status_t rz_image_scan(const struct rz_image_tables *image)
         const struct rz_image_region *r = &image->region[i];
         if (r->kind == RZ_IMAGE_WHOLE) {
             struct found all = {r->start, r->end, 0};
-            status = add_found(&all, true) ? RZ_OK : RZ_ERR_NO_MEMORY;
+            uint64_t listed = r->start;
+            status = add_found(&all, true, &listed);
         } else if (!r->shared) {
             status = scan_region(r);
         }

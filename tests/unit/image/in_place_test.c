@@ -89,6 +89,35 @@ static void memory_is_what_it_was(void **state)
     close(fd);
 }
 
+/* Each second of `changed` pages: the kernel lists them in as many runs, some hundred at a time. */
+static void pages_changed_in_many_places(void **state)
+{
+    (void)state;
+    enum { PAGES = 8192 };
+    static const size_t changed[] = {1, 511, 512, 513, 1000, 1300, 1366, 3000};
+    for (size_t i = 0; i < sizeof(changed) / sizeof(*changed); i++) {
+        int *times = outside(), fd = new_image();
+        char *at =
+            mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memset(at, 1, PAGES * PAGE);
+        uint64_t bytes;
+        save(fd, &bytes);
+        for (size_t page = 0; page < 2 * changed[i]; page += 2) {
+            at[page * PAGE] = 2;
+        }
+        save(fd, &bytes);
+        for (size_t page = 0; page < PAGES; page++) {
+            assert_int_equal(at[page * PAGE], page % 2 == 0 && page < 2 * changed[i] ? 2 : 1);
+        }
+        if (++*times == 1) {
+            memset(at, 3, PAGES * PAGE);
+            go_back(fd, bytes, 0);
+        }
+        munmap(at, PAGES * PAGE);
+        close(fd);
+    }
+}
+
 static void a_mapping_that_was_removed_is_there_again(void **state)
 {
     (void)state;
@@ -168,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_what_it_was),
+        cmocka_unit_test(pages_changed_in_many_places),
         cmocka_unit_test(a_mapping_that_was_removed_is_there_again),
         cmocka_unit_test(excluded_memory_stays),
         cmocka_unit_test(files_are_what_they_were),
