@@ -20,7 +20,8 @@ class Start(rig.InstallTest):
         done = subprocess.run([rig.SOURCE + "/tools/first-quarter", "--page", f"{rig.SOURCE}/docs/{page}", "--prefix", self.prefix,
                                "--transcript", self.folder + "/seen"],
                               capture_output=True, text=True, timeout=rig.HANG_S, env=rig.clean_environment())
-        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        self.assertEqual(done.stderr, "")
         with open(self.folder + "/seen", encoding="utf-8") as file:
             return file.read()
 
