@@ -79,9 +79,10 @@ struct rz_image_area {
     bool park_left;        /* the handler must stay: its signal may still arrive */
     uint64_t park_action[4];
 
-    int32_t fd;        /* the image */
-    int32_t pagemap;   /* while a save scans */
-    int32_t protector; /* userfaultfd; -1: none */
+    int32_t fd;                  /* the image */
+    struct rz_image_place place; /* while it is written */
+    int32_t pagemap;             /* while a save scans */
+    int32_t protector;           /* userfaultfd; -1: none */
     enum rz_image_method method, method_wanted;
     uint64_t scan_not; /* categories of pages that PAGEMAP_SCAN is to leave out */
 
@@ -185,7 +186,7 @@ rz_status_t rz_image_plan(uint64_t older_slots, uint64_t older_save);
 rz_status_t rz_image_know_changes(void);
 /* These pages of the file are in its bitmap of those that were written. False: no memory. */
 bool rz_image_mark(uint64_t first, uint64_t n);
-rz_status_t rz_image_write(int fd);
+rz_status_t rz_image_write(const struct rz_image_place *place);
 /* Reads head, tables, and the index into that pool. RZ_ERR_MALFORMED: they are not whole, not as
  * they were written, or the index leads out of them. */
 rz_status_t rz_image_take_tables(int fd, struct rz_image_tables *image, enum rz_image_pool pool);

@@ -16,6 +16,7 @@
 #ifndef RZ_IMAGE_IMAGE_H
 #define RZ_IMAGE_IMAGE_H
 
+#include "ckpt/pages.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -57,7 +58,7 @@ int rz_image_descriptor_aside(int fd);
 enum rz_image_result {
     RZ_IMAGE_SAVED,    /* in the process that was saved */
     RZ_IMAGE_RESTORED, /* in the process that rz_image_restore made what the image says */
-    RZ_IMAGE_NO_ROOM,  /* fd cannot hold *bytes bytes; nothing is saved */
+    RZ_IMAGE_NO_ROOM,  /* the place cannot hold *bytes bytes; nothing is saved */
     RZ_IMAGE_REFUSED,  /* this process cannot be saved: rz_image_check */
     RZ_IMAGE_FAILED,   /* the operating system refused */
 };
@@ -70,20 +71,33 @@ rz_status_t rz_image_check(char *why, size_t max);
  * need up to twice as many. 0: not on this machine. */
 uint64_t rz_image_bytes(void);
 
+/* Where an image is written. */
+struct rz_image_place {
+    int fd; /* a memfd or another file that pread and pwrite can be used on, open for both */
+    /* NULL: only by fd, which grows if it can. Else the first `bytes` bytes of fd, mapped for
+     * writing in memory that is excluded: faster where only some pages are written. */
+    void *at;
+    uint64_t bytes;
+    /* With `at`: NULL, or the checksums of its pages, in memory that is excluded: those of the
+     * pages that are written are brought up to date. */
+    struct rz_page_hash *hashes;
+};
+
 /*
- * Saves this process into fd, a memfd or another file that pread and pwrite can be used on, open
- * for both. *bytes: the size of the image. fd grows if it can. It is excluded by being an argument.
+ * Saves this process. *bytes: the size of the image. The descriptor is excluded by being an
+ * argument.
  *
- * fd may hold an older image of this process. Then only pages are written that have changed since:
- * the image says of which process and which save it is, and this process knows in which save each
- * of its pages was last found to have changed (README.md). Any other contents are overwritten.
- * While it is written, and after any result other than RZ_IMAGE_SAVED, fd holds no image.
+ * The place may hold an older image of this process. Then only pages are written that have changed
+ * since: the image says of which process and which save it is, and this process knows in which save
+ * each of its pages was last found to have changed (README.md). Any other contents are overwritten.
+ * While it is written, and after any result other than RZ_IMAGE_SAVED, it holds no image.
  *
  * Returns twice, as fork does: RZ_IMAGE_SAVED now, and RZ_IMAGE_RESTORED after rz_image_restore
  * with this image, where *bytes is set as well. The other threads of the program stand still during
  * the call, wherever they are, by a signal; so no lock of libc is taken in it.
  */
-enum rz_image_result rz_image_save(int fd, uint64_t *bytes, char *why, size_t max);
+enum rz_image_result rz_image_save(const struct rz_image_place *place, uint64_t *bytes, char *why,
+                                   size_t max);
 
 /*
  * Which pages of the file (4096 bytes, in the order of the file) the last rz_image_save has

@@ -78,16 +78,16 @@ static void take_older(int fd, uint64_t *slots, uint64_t *save)
     *save = older->save;
 }
 
-static rz_status_t save_pages(int fd)
+static rz_status_t save_pages(const struct rz_image_place *place)
 {
     struct rz_image_head *head = &RZ_AREA->image.head;
     uint64_t older_slots, older_save;
-    take_older(fd, &older_slots, &older_save);
+    take_older(place->fd, &older_slots, &older_save);
     head->life[0] = RZ_AREA->life[0], head->life[1] = RZ_AREA->life[1];
     head->save = ++RZ_AREA->saves;
     rz_status_t status = rz_image_scan(&RZ_AREA->image);
     status = status == RZ_OK ? rz_image_plan(older_slots, older_save) : status;
-    return status == RZ_OK ? rz_image_write(fd) : status;
+    return status == RZ_OK ? rz_image_write(place) : status;
 }
 
 /* In the restored process, where this call returns once more. The other threads run already. */
@@ -111,7 +111,8 @@ static enum rz_image_result result_of(rz_status_t status, uint64_t *bytes)
                                           : RZ_IMAGE_FAILED;
 }
 
-enum rz_image_result rz_image_save(int fd, uint64_t *bytes, char *why, size_t max)
+enum rz_image_result rz_image_save(const struct rz_image_place *place, uint64_t *bytes, char *why,
+                                   size_t max)
 {
     uint64_t mask;
     if (!rz_image_enter(&mask, why, max)) {
@@ -121,7 +122,7 @@ enum rz_image_result rz_image_save(int fd, uint64_t *bytes, char *why, size_t ma
     RZ_AREA->need = 0;
     rz_status_t status = rz_image_threads_stop();
     if (status == RZ_OK) {
-        status = make_tables(fd);
+        status = make_tables(place->fd);
         if (status == RZ_OK) {
             rz_image_note_identities(&RZ_AREA->image);
         }
@@ -131,7 +132,7 @@ enum rz_image_result rz_image_save(int fd, uint64_t *bytes, char *why, size_t ma
         if (status == RZ_OK && rz_image_registers_save(&thread->registers) != 0) {
             return restored(bytes);
         }
-        status = status == RZ_OK ? save_pages(fd) : status;
+        status = status == RZ_OK ? save_pages(place) : status;
         rz_image_threads_order(RZ_ORDER_GO);
         rz_image_threads_await();
     }

@@ -63,9 +63,10 @@ uint64_t rz_image_bytes(void)
     return 0;
 }
 
-enum rz_image_result rz_image_save(int fd, uint64_t *bytes, char *why, size_t max)
+enum rz_image_result rz_image_save(const struct rz_image_place *place, uint64_t *bytes, char *why,
+                                   size_t max)
 {
-    (void)fd, (void)bytes;
+    (void)place, (void)bytes;
     refuse(why, max);
     return RZ_IMAGE_REFUSED;
 }

@@ -11,6 +11,10 @@
 
 static rz_status_t put(const void *from, uint64_t bytes, uint64_t at)
 {
+    if (RZ_AREA->place.at) {
+        rz_raw_copy((uint8_t *)RZ_AREA->place.at + at, from, bytes);
+        return RZ_OK;
+    }
     while (bytes > 0) {
         long n = RZ_RAW4(pwrite64, RZ_AREA->fd, from, bytes < 1 << 30 ? bytes : 1 << 30, at);
         if (n == -ENOSPC || n == -EPERM || n == -EFBIG) {
@@ -143,6 +147,28 @@ rz_status_t rz_image_take_tables(int fd, struct rz_image_tables *image, enum rz_
 
 /* ---- Pages ---- */
 
+static void hash_page(uint64_t page)
+{
+    RZ_AREA->place.hashes[page] =
+        rz_page_hash((const uint8_t *)RZ_AREA->place.at + page * RZ_IMAGE_PAGE, RZ_IMAGE_PAGE);
+}
+
+/* With checksums page by page, since these find in the cache what was copied: of the copy, because
+ * the stack changes meanwhile. */
+static rz_status_t put_page_run(uint64_t from, uint64_t page, uint64_t pages)
+{
+    uint64_t step = RZ_AREA->place.hashes ? 1 : pages;
+    rz_status_t status = RZ_OK;
+    for (uint64_t i = 0; status == RZ_OK && i < pages; i += step) {
+        status = put((const void *)(from + i * RZ_IMAGE_PAGE), step * RZ_IMAGE_PAGE,
+                     (page + i) * RZ_IMAGE_PAGE);
+        if (RZ_AREA->place.hashes) {
+            hash_page(page + i);
+        }
+    }
+    return status;
+}
+
 /* The pages of the run that must be written; all are of one region. */
 static rz_status_t put_run(const struct rz_image_run *run)
 {
@@ -150,7 +176,7 @@ static rz_status_t put_run(const struct rz_image_run *run)
     size_t page = 1 + run->value, end = page + run->pages, n;
     while (rz_pages_next_run(written, end, &page, &n)) {
         uint64_t from = (run->page + (page - 1 - run->value)) * RZ_IMAGE_PAGE;
-        rz_status_t status = put((const void *)from, n * RZ_IMAGE_PAGE, page * RZ_IMAGE_PAGE);
+        rz_status_t status = put_page_run(from, page, n);
         if (status != RZ_OK) {
             return status;
         }
@@ -200,7 +226,15 @@ static rz_status_t put_pages(const struct rz_image_tables *image)
 
 static rz_status_t make_room(uint64_t bytes)
 {
+    const struct rz_image_place *place = &RZ_AREA->place;
     struct stat st;
+    if (place->at) {
+        return bytes <= place->bytes
+                   ? RZ_OK
+                   : rz_image_refuse(RZ_ERR_NO_MEMORY,
+                                     "the image needs %lu bytes, and there are %lu", bytes,
+                                     place->bytes);
+    }
     if (RZ_RAW2(fstat, RZ_AREA->fd, &st) != 0) {
         return rz_image_refuse(RZ_ERR_SYSTEM, "the image's descriptor is not open");
     }
@@ -220,13 +254,23 @@ static bool mark_tables(const struct rz_image_head *head)
            rz_image_mark(1 + head->slots, rz_pages_of(head->bytes) - 1 - head->slots);
 }
 
-rz_status_t rz_image_write(int fd)
+/* Of the head and the tables; those of the pages are there already. */
+static void hash_tables(const struct rz_image_head *head)
+{
+    hash_page(0);
+    for (uint64_t page = 1 + head->slots; page < rz_pages_of(head->bytes); page++) {
+        hash_page(page);
+    }
+}
+
+rz_status_t rz_image_write(const struct rz_image_place *place)
 {
     struct rz_image_tables *image = &RZ_AREA->image;
     struct rz_image_head *head = &image->head;
     struct rz_image_table table[5];
     const uint64_t none = 0;
-    RZ_AREA->fd = fd;
+    RZ_AREA->place = *place;
+    RZ_AREA->fd = place->fd;
     head->magic = RZ_IMAGE_MAGIC;
     head->n_index = rz_image_pool_runs(RZ_POOL_INDEX);
     head->tables_at = (1 + head->slots) * RZ_IMAGE_PAGE;
@@ -242,5 +286,9 @@ rz_status_t rz_image_write(int fd)
         status = put(table[i].at, table[i].bytes, at);
         at += table[i].bytes;
     }
-    return status == RZ_OK ? put(head, sizeof(*head), 0) : status;
+    status = status == RZ_OK ? put(head, sizeof(*head), 0) : status;
+    if (status == RZ_OK && place->hashes) {
+        hash_tables(head);
+    }
+    return status;
 }

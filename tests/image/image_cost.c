@@ -56,7 +56,8 @@ static uint64_t save(int fd)
 {
     uint64_t bytes;
     char why[512] = "";
-    if (rz_image_save(fd, &bytes, why, sizeof(why)) != RZ_IMAGE_SAVED) {
+    if (rz_image_save(&(struct rz_image_place){.fd = fd}, &bytes, why, sizeof(why)) !=
+        RZ_IMAGE_SAVED) {
         printf("not saved: %s\n", why);
         exit(1);
     }
@@ -98,7 +99,8 @@ static void restores(struct began *began, int fd, char *at, size_t pages)
 {
     uint64_t bytes = 0;
     char why[512] = "";
-    if (rz_image_save(fd, &bytes, why, sizeof(why)) == RZ_IMAGE_RESTORED) {
+    if (rz_image_save(&(struct rz_image_place){.fd = fd}, &bytes, why, sizeof(why)) ==
+        RZ_IMAGE_RESTORED) {
         report(began, began->restored++ ? "restore in place" : "restore in place, the first");
     }
     if (began->restored < 3) {
@@ -113,7 +115,7 @@ int main(int argc, char **argv)
 {
     size_t bytes = (argc > 1 ? (size_t)atoi(argv[1]) : 16) << 20;
     char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct began *began = map_apart(PAGE, MAP_PRIVATE);
+    struct began *began = map_apart(PAGE, MAP_PRIVATE, -1);
     int fd = rz_image_descriptor_aside(memfd_create("image", MFD_CLOEXEC));
     if (!began || fd < 0) {
         return 77;

@@ -86,7 +86,8 @@ static void on_save(int signal)
     snprintf(path, sizeof(path), "%s.%d", prefix, ++saves);
     snprintf(part, sizeof(part), "%s~", path);
     int fd = target(part);
-    enum rz_image_result result = rz_image_save(fd, &bytes, why, sizeof(why));
+    enum rz_image_result result =
+        rz_image_save(&(struct rz_image_place){.fd = fd}, &bytes, why, sizeof(why));
     if (result == RZ_IMAGE_RESTORED) {
         size_t n;
         close(*(const int *)rz_image_handover(&n));

@@ -45,7 +45,7 @@ KILLED = 128 + 9
 # Places for images, the nodes that they need, and how many of these may crash.
 SCHEMES = {"memory": (1, 0), "buddy": (2, 1), "xor:4": (4, 1), "rs:2+2": (4, 2), "file": (1, 4)}
 # Of a rank: on the way to a snapshot. Of a daemon: on the way to a commit, and to a new epoch.
-RANK_POINTS = ["snapshot-stops", "snapshot-quiet", "image-save", "image-saved", "store", "stored"]
+RANK_POINTS = ["snapshot-stops", "snapshot-quiet", "image-save", "image-saved", "image-copy", "store", "stored"]
 DAEMON_POINTS = ["piece-came", "piece-part", "piece-kept", "piece-ack"]
 RECOVERY_POINTS = ["epoch", "epoch-begun", "run", "piece-back"]
 

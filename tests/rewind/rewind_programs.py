@@ -17,7 +17,7 @@ COMD = "-x", "8", "-y", "8", "-z", "8", "--temperature", "20000", "--method", "p
 PROGRAMS = {
     "torture": Program(lambda size, folder: [f"{TESTS}/rewind_torture", str(size), "7"], 60, 4, (1, 2, 4)),
     "threads": Program(lambda size, folder: [f"{TESTS}/rewind_threads", str(size)], 1000, 4, (1, 2, 4)),
-    "pages": Program(lambda size, folder: [f"{TESTS}/rewind_pages", str(size)], 600, 2, (1, 2)),
+    "pages": Program(lambda size, folder: [f"{TESTS}/rewind_pages", str(size)], 300, 2, (1, 2)),
     "c": Program(lambda size, folder: [f"{TESTS}/rewind_c", str(size), folder], 300, 4, (1, 2, 4)),
     "c++": Program(lambda size, folder: [f"{TESTS}/rewind_cxx", str(size)], 300, 4, (1, 2, 4)),
     "fortran": Program(lambda size, folder: [f"{TESTS}/rewind_fortran", str(size), folder], 300, 4, (1, 2, 4)),

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The memory of images: two slots in turn, each a piece for the daemon with the bitmap of its
- * changed pages behind it (ckpt/pages.h, STORE). The slot of the image before the last one is
- * written over, and of it only the pages that have changed since.
+ * changed pages behind it (ckpt/pages.h, STORE). The newest image lies in one slot, and the next
+ * one is written over the other. As soon as the newest is committed a thread copies what the other
+ * slot lacks of it, while the program goes on: so a snapshot writes only the pages that have
+ * changed since the last one (docs/decisions/0041-the-other-slot-catches-up.md).
  */
 #include "mpi/rewind/image_keep.h"
 
@@ -12,6 +14,7 @@
 #include "mpi/engine/paths.h"
 #include "port/kill_point.h"
 #include "port/memory.h"
+#include "port/thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,16 +25,29 @@ struct image_slot {
     int fd; /* valid if at is not NULL */
     void *at;
     size_t bytes;                /* of the piece: constant, so that pages can be compared */
-    size_t capacity;             /* with the bitmap */
+    size_t capacity;             /* with what is behind it: */
+    uint8_t *changed;            /* the pages that have changed since an image was stored */
     struct rz_page_hash *hashes; /* of the pages of the piece */
-    uint64_t number;             /* of the image in it; 0: none */
+    uint64_t number;             /* of the image that was stored last; 0: none */
+    bool stored;                 /* nothing has changed since */
 };
 
 static struct {
     uint64_t number; /* images of this epoch that were stored */
     struct image_slot slot[2];
     struct image_slot *saved; /* not stored yet; NULL: none */
+    /* The pages in which the slots differ; NULL: all may, or there is one slot. */
+    uint8_t *differ;
+    size_t differ_bytes;
+    struct {
+        bool runs;
+        pthread_t thread;
+        const struct image_slot *from;
+        struct image_slot *to;
+    } copy;
 } kept;
+
+enum { COPY_STACK_BYTES = 64 * 1024 };
 
 /* An image grows: so much more is set aside, so that the slot need not be replaced each time. */
 static size_t image_room(uint64_t bytes)
@@ -40,10 +56,16 @@ static size_t image_room(uint64_t bytes)
     return (room + RZ_PAGE_BYTES - 1) / RZ_PAGE_BYTES * RZ_PAGE_BYTES;
 }
 
-static void slot_forget(struct image_slot *slot)
+/* What is behind a piece: its bitmap, where the daemon looks for it, and the checksums. */
+static size_t changed_bytes(size_t bytes)
 {
-    free(slot->hashes);
-    *slot = (struct image_slot){.fd = -1};
+    return (rz_pages_bitmap_bytes(rz_pages_of(bytes)) + 63) / 64 * 64;
+}
+
+static void forget_differences(void)
+{
+    free(kept.differ);
+    kept.differ = NULL;
 }
 
 static void slot_drop(struct image_slot *slot)
@@ -52,15 +74,17 @@ static void slot_drop(struct image_slot *slot)
         rz_memory_unmap(slot->at, slot->capacity);
         close(slot->fd);
     }
-    slot_forget(slot);
+    *slot = (struct image_slot){.fd = -1};
+    forget_differences();
 }
 
 void rz_images_begin(void)
 {
     kept.number = 0;
     kept.saved = NULL;
-    slot_forget(&kept.slot[0]); /* they belong to another process */
-    slot_forget(&kept.slot[1]);
+    kept.copy.runs = false;
+    forget_differences();
+    kept.slot[0] = kept.slot[1] = (struct image_slot){.fd = -1}; /* they are another process's */
 }
 
 bool rz_image_settled(void)
@@ -77,29 +101,132 @@ void rz_image_each_descriptor(void (*visit)(void *arg, int fd), void *arg)
     }
 }
 
-/* ---- Saving ---- */
-
 static bool slot_open(struct image_slot *slot, size_t bytes)
 {
-    size_t capacity = bytes + rz_pages_bitmap_bytes(rz_pages_of(bytes));
+    size_t pages = rz_pages_of(bytes), bitmap = changed_bytes(bytes);
+    size_t capacity = bytes + bitmap + pages * sizeof(struct rz_page_hash);
     struct image_slot made = {.bytes = bytes, .capacity = capacity};
     if (rz_memory_create("rz-image", capacity, &made.fd) != RZ_OK) {
         return false;
     }
-    made.hashes = calloc(rz_pages_of(bytes), sizeof(*made.hashes));
-    if (!made.hashes || rz_memory_map(made.fd, capacity, true, &made.at, NULL) != RZ_OK) {
+    if (rz_memory_map(made.fd, capacity, true, &made.at, NULL) != RZ_OK) {
         close(made.fd);
-        free(made.hashes);
         return false;
     }
+    static const uint8_t zeros[RZ_PAGE_BYTES];
+    const struct rz_page_hash of_zeros = rz_page_hash(zeros, sizeof(zeros));
+    made.changed = (uint8_t *)made.at + bytes;
+    made.hashes = (struct rz_page_hash *)(void *)(made.changed + bitmap);
+    for (size_t page = 0; page < pages; page++) {
+        made.hashes[page] = of_zeros;
+    }
     *slot = made;
+    forget_differences();
     return true;
 }
 
-/* The slot that does not hold the newest image, large enough for so many bytes; NULL: no memory. */
+static void add_pages(uint8_t *to, const uint8_t *more, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        to[i] |= more[i];
+    }
+}
+
+/* These pages of the slot are other ones than those that were stored. */
+static void slot_changed(struct image_slot *slot, const uint8_t *pages, size_t bytes)
+{
+    if (slot->stored) {
+        memset(slot->changed, 0, changed_bytes(slot->bytes));
+        slot->stored = false;
+    }
+    add_pages(slot->changed, pages, bytes);
+}
+
+/* ---- The other slot catches up ---- */
+
+static struct image_slot *newest_slot(void)
+{
+    return &kept.slot[kept.slot[1].number == kept.number];
+}
+
+static struct image_slot *other_slot(void)
+{
+    return &kept.slot[kept.slot[1].number != kept.number];
+}
+
+/* In a thread of its own: touches nothing but the two slots and their differences. */
+static void *copy_differences(void *arg)
+{
+    const struct image_slot *from = kept.copy.from;
+    struct image_slot *to = kept.copy.to;
+    size_t pages = rz_pages_of(to->bytes), page = 0, n;
+    (void)arg;
+    rz_kill_here(RZ_KILL_IMAGE_COPY);
+    for (; rz_pages_next_run(kept.differ, pages, &page, &n); page += n) {
+        size_t at = page * RZ_PAGE_BYTES;
+        memcpy((char *)to->at + at, (const char *)from->at + at, n * RZ_PAGE_BYTES);
+        memcpy(to->hashes + page, from->hashes + page, n * sizeof(*to->hashes));
+    }
+    slot_changed(to, kept.differ, kept.differ_bytes);
+    memset(kept.differ, 0, kept.differ_bytes);
+    return NULL;
+}
+
+static void end_copy(void)
+{
+    if (kept.copy.runs) {
+        pthread_join(kept.copy.thread, NULL);
+        kept.copy.runs = false;
+    }
+}
+
+/* Two slots of the same size, whose differences are known: at first all pages. */
+static bool have_both(const struct image_slot *newest, struct image_slot *other)
+{
+    if (other->at && other->bytes != newest->bytes) {
+        slot_drop(other);
+    }
+    if (!other->at && !slot_open(other, newest->bytes)) {
+        return false;
+    }
+    if (!kept.differ) {
+        kept.differ_bytes = rz_pages_bitmap_bytes(rz_pages_of(newest->bytes));
+        kept.differ = malloc(kept.differ_bytes);
+        if (kept.differ) {
+            memset(kept.differ, 0xff, kept.differ_bytes);
+        }
+    }
+    return kept.differ;
+}
+
+void rz_image_catch_up(void)
+{
+    if (kept.number == 0 || kept.saved || kept.copy.runs || !rz_image_settled()) {
+        return;
+    }
+    struct image_slot *newest = newest_slot(), *other = other_slot();
+    size_t page = 0, n;
+    if (newest->number != kept.number || !have_both(newest, other) ||
+        !rz_pages_next_run(kept.differ, rz_pages_of(newest->bytes), &page, &n)) {
+        return;
+    }
+    kept.copy.from = newest;
+    kept.copy.to = other;
+    kept.copy.runs = rz_thread_start(&kept.copy.thread, "rz-image", COPY_STACK_BYTES,
+                                     copy_differences, NULL) == 0;
+}
+
+void rz_images_close(void)
+{
+    end_copy();
+}
+
+/* ---- Saving ---- */
+
+/* The slot that the next image goes to, large enough for so many bytes; NULL: no memory. */
 static struct image_slot *slot_for(uint64_t bytes)
 {
-    struct image_slot *slot = &kept.slot[kept.slot[0].number == kept.number && kept.number > 0];
+    struct image_slot *slot = kept.number > 0 ? other_slot() : &kept.slot[0];
     if (slot->at && slot->bytes < bytes) {
         slot_drop(slot);
     }
@@ -109,6 +236,7 @@ static struct image_slot *slot_for(uint64_t bytes)
 enum rz_image_result rz_image_keep(char *why, size_t max)
 {
     uint64_t needed = rz_image_bytes(), bytes;
+    end_copy();
     struct image_slot *slot = slot_for(needed);
     if (!slot) {
         snprintf(why, max, "no memory for an image of %llu bytes", (unsigned long long)needed);
@@ -116,7 +244,9 @@ enum rz_image_result rz_image_keep(char *why, size_t max)
     }
     rz_kill_here(RZ_KILL_IMAGE_SAVE);
     kept.saved = slot;
-    enum rz_image_result result = rz_image_save(slot->fd, &bytes, why, max);
+    const struct rz_image_place place = {
+        .fd = slot->fd, .at = slot->at, .bytes = slot->bytes, .hashes = slot->hashes};
+    enum rz_image_result result = rz_image_save(&place, &bytes, why, max);
     if (result == RZ_IMAGE_RESTORED) {
         return result; /* nothing here is this process's */
     }
@@ -140,35 +270,29 @@ void rz_image_drop(void)
 
 /* ---- Storing ---- */
 
-/* Brings the checksums of the pages up to date, and the bitmap; all pages of a slot that had no
- * image are new. */
-static void look_at_pages(struct image_slot *slot)
+/* The bitmap for the daemon, and in what the slots differ now. */
+static void note_written(struct image_slot *slot)
 {
-    uint64_t told;
-    const uint8_t *written = rz_image_written(&told);
-    size_t pages = rz_pages_of(slot->bytes), page = 0, n, room = rz_pages_bitmap_bytes(pages);
-    uint8_t *bitmap = (uint8_t *)slot->at + slot->bytes;
-    if (slot->number == 0 || !written) {
-        memset(bitmap, 0xff, room);
+    uint64_t pages;
+    const uint8_t *written = rz_image_written(&pages);
+    size_t bytes = rz_pages_bitmap_bytes((size_t)pages);
+    if (slot->number == 0) {
+        memset(slot->changed, 0xff, changed_bytes(slot->bytes));
     } else {
-        size_t known = rz_pages_bitmap_bytes((size_t)told);
-        memset(bitmap, 0, room);
-        memcpy(bitmap, written, known < room ? known : room);
+        slot_changed(slot, written, bytes);
     }
-    for (; rz_pages_next_run(bitmap, pages, &page, &n); page += n) {
-        for (size_t i = page; i < page + n; i++) {
-            slot->hashes[i] =
-                rz_page_hash((const char *)slot->at + i * RZ_PAGE_BYTES, RZ_PAGE_BYTES);
-        }
+    if (kept.differ) {
+        add_pages(kept.differ, written, bytes);
     }
 }
 
 void rz_image_store(void)
 {
     struct image_slot *slot = kept.saved;
-    look_at_pages(slot);
+    note_written(slot);
     uint64_t before = slot->number;
     slot->number = ++kept.number;
+    slot->stored = true;
     kept.saved = NULL;
     struct rz_link_message store = {
         .type = RZ_LINK_STORE,

@@ -18,6 +18,12 @@ enum rz_image_result rz_image_keep(char *why, size_t max);
 /* All ranks have saved: the image counts, and goes to the daemon. */
 void rz_image_store(void);
 
+/* The newest image may be committed: begins to bring the memory of the next one up to date. */
+void rz_image_catch_up(void);
+
+/* The library ends. */
+void rz_images_close(void);
+
 /* One of the others has not: it is of no use. */
 void rz_image_drop(void);
 

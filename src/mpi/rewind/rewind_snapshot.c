@@ -327,8 +327,9 @@ static void safe_point(void)
 
 /* ---- Hooks ---- */
 
-static void snapshot_wanted(void)
+static void look_at_board(void)
 {
+    rz_image_catch_up();
     if (snapshot.core.state && snapshot.epoch == rz_engine.epoch && is_wanted()) {
         rz_engine.stops = true;
     }
@@ -337,7 +338,7 @@ static void snapshot_wanted(void)
 void rz_snapshots_enter(void)
 {
     renew_core();
-    snapshot_wanted();
+    look_at_board();
 }
 
 void rz_snapshots_forbid(bool forbid)
@@ -347,6 +348,7 @@ void rz_snapshots_forbid(bool forbid)
 
 static void snapshots_close(void)
 {
+    rz_images_close();
     rz_embedded_close(&snapshot.core);
     rz_protocol_queue_close(&snapshot.unread);
 }
@@ -354,7 +356,7 @@ static void snapshots_close(void)
 const struct rz_hooks rz_snapshot_hooks = {
     .close = snapshots_close,
     .work = {[RZ_WORK_SNAPSHOT] = snapshot_read},
-    .board_changed = snapshot_wanted,
+    .board_changed = look_at_board,
     .safe_point = safe_point,
     .arrived = {[RZ_ENVELOPE_SNAPSHOT] = snapshot_arrived},
 };

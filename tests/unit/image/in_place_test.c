@@ -24,7 +24,7 @@ static int supported(void)
 /* Memory that no restore changes. */
 static int *outside(void)
 {
-    void *at = map_apart(PAGE, MAP_SHARED);
+    void *at = map_apart(PAGE, MAP_SHARED, -1);
     assert_non_null(at);
     return at;
 }
@@ -37,7 +37,8 @@ static int new_image(void)
 static enum rz_image_result save(int fd, uint64_t *bytes)
 {
     char why[512] = "";
-    enum rz_image_result result = rz_image_save(fd, bytes, why, sizeof(why));
+    enum rz_image_result result =
+        rz_image_save(&(struct rz_image_place){.fd = fd}, bytes, why, sizeof(why));
     if (result != RZ_IMAGE_SAVED && result != RZ_IMAGE_RESTORED) {
         fail_msg("not saved: %s", why);
     }
@@ -116,6 +117,59 @@ static void pages_changed_in_many_places(void **state)
         munmap(at, PAGES * PAGE);
         close(fd);
     }
+}
+
+/* The pages of the image in mapped memory have the checksums that the save says. */
+static void check_hashes(const struct rz_image_place *place, uint64_t bytes)
+{
+    for (size_t page = 0; page < bytes / PAGE; page++) {
+        struct rz_page_hash hash = rz_page_hash((char *)place->at + page * PAGE, PAGE);
+        assert_memory_equal(&hash, &place->hashes[page], sizeof(hash));
+    }
+}
+
+static enum rz_image_result save_mapped(const struct rz_image_place *place, uint64_t *bytes)
+{
+    char why[512] = "";
+    enum rz_image_result result = rz_image_save(place, bytes, why, sizeof(why));
+    if (result == RZ_IMAGE_SAVED) {
+        check_hashes(place, *bytes);
+    } else if (result != RZ_IMAGE_RESTORED) {
+        fail_msg("not saved: %s", why);
+    }
+    return result;
+}
+
+static void mapped_memory_gets_pages_and_checksums(void **state)
+{
+    (void)state;
+    enum { MORE = 600 }; /* pages */
+    int *times = outside(), fd = new_image();
+    struct rz_image_place place = {.fd = fd, .bytes = (rz_image_bytes() + (4 << 20)) / PAGE * PAGE};
+    assert_int_equal(ftruncate(fd, (off_t)place.bytes), 0);
+    place.at = map_apart(place.bytes, MAP_SHARED, fd);
+    place.hashes = map_apart(place.bytes / PAGE * sizeof(*place.hashes), MAP_SHARED, -1);
+    assert_true(place.at && place.hashes);
+    char *at = calloc(MORE, PAGE);
+    uint64_t bytes = 0;
+    save_mapped(&place, &bytes);
+    for (size_t page = 0; page < MORE; page += 3) {
+        at[page * PAGE] = 5;
+    }
+    save_mapped(&place, &bytes);
+    for (size_t page = 0; page < MORE; page++) {
+        assert_int_equal(at[page * PAGE], page % 3 == 0 ? 5 : 0);
+    }
+    if (++*times == 1) {
+        memset(at, 6, MORE * PAGE);
+        go_back(fd, bytes, 0);
+    }
+    place.bytes = 16 * PAGE;
+    char why[512] = "";
+    assert_int_equal(rz_image_save(&place, &bytes, why, sizeof(why)), RZ_IMAGE_NO_ROOM);
+    assert_true(bytes > place.bytes);
+    free(at);
+    close(fd);
 }
 
 static void a_mapping_that_was_removed_is_there_again(void **state)
@@ -198,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_what_it_was),
         cmocka_unit_test(pages_changed_in_many_places),
+        cmocka_unit_test(mapped_memory_gets_pages_and_checksums),
         cmocka_unit_test(a_mapping_that_was_removed_is_there_again),
         cmocka_unit_test(excluded_memory_stays),
         cmocka_unit_test(files_are_what_they_were),

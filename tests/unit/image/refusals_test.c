@@ -196,7 +196,8 @@ static int refused_as(size_t i)
     cases[i].make();
     rz_status_t status = rz_image_check(why, sizeof(why));
     if (!cases[i].why) {
-        return status != RZ_OK || rz_image_save(fd, &bytes, why, sizeof(why)) != RZ_IMAGE_SAVED;
+        return status != RZ_OK || rz_image_save(&(struct rz_image_place){.fd = fd}, &bytes, why,
+                                                sizeof(why)) != RZ_IMAGE_SAVED;
     }
     if (cases[i].check && (status != RZ_ERR_UNSUPPORTED || !has(why, cases[i].why))) {
         return 2;
@@ -204,7 +205,8 @@ static int refused_as(size_t i)
     /* Twice: a refusal changes nothing. */
     for (int k = 0; k < 2; k++) {
         why[0] = '\0';
-        if (rz_image_save(fd, &bytes, why, sizeof(why)) != RZ_IMAGE_REFUSED ||
+        if (rz_image_save(&(struct rz_image_place){.fd = fd}, &bytes, why, sizeof(why)) !=
+                RZ_IMAGE_REFUSED ||
             !has(why, cases[i].why)) {
             return 3;
         }
@@ -259,7 +261,8 @@ static int damaged(size_t i)
     char why[512] = "";
     uint64_t bytes;
     int fd = image_of();
-    if (rz_image_save(fd, &bytes, why, sizeof(why)) != RZ_IMAGE_SAVED) {
+    if (rz_image_save(&(struct rz_image_place){.fd = fd}, &bytes, why, sizeof(why)) !=
+        RZ_IMAGE_SAVED) {
         return 2;
     }
     switch ((int)i) {
@@ -296,7 +299,8 @@ static int any_bit(size_t i)
     char why[512] = "";
     uint64_t bytes;
     int fd = image_of();
-    if (rz_image_save(fd, &bytes, why, sizeof(why)) != RZ_IMAGE_SAVED) {
+    if (rz_image_save(&(struct rz_image_place){.fd = fd}, &bytes, why, sizeof(why)) !=
+        RZ_IMAGE_SAVED) {
         return 2;
     }
     for (off_t at = 0; at < (off_t)sizeof(struct rz_image_head); at += 7) {
@@ -325,8 +329,9 @@ static int without_room(size_t i)
     int fd = rz_image_descriptor_aside(memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     assert_int_equal(ftruncate(fd, 64 << 10), 0);
     assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK), 0);
-    return rz_image_save(fd, &bytes, why, sizeof(why)) != RZ_IMAGE_NO_ROOM || bytes <= 64 << 10 ||
-           bytes > 2 * rz_image_bytes() || !has(why, "bytes");
+    return rz_image_save(&(struct rz_image_place){.fd = fd}, &bytes, why, sizeof(why)) !=
+               RZ_IMAGE_NO_ROOM ||
+           bytes <= 64 << 10 || bytes > 2 * rz_image_bytes() || !has(why, "bytes");
 }
 
 static void an_object_without_room_is_refused_with_what_is_needed(void **state)
@@ -344,7 +349,8 @@ static int in_the_way(size_t i)
     int fd = image_of();
     char *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     *at = 1;
-    if (rz_image_save(fd, &bytes, why, sizeof(why)) != RZ_IMAGE_SAVED) {
+    if (rz_image_save(&(struct rz_image_place){.fd = fd}, &bytes, why, sizeof(why)) !=
+        RZ_IMAGE_SAVED) {
         return 2;
     }
     mmap(at, PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS, -1, 0);

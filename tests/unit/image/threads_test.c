@@ -29,7 +29,7 @@ struct outside {
 
 static struct outside *outside_new(void)
 {
-    void *at = map_apart(PAGE, MAP_SHARED);
+    void *at = map_apart(PAGE, MAP_SHARED, -1);
     assert_non_null(at);
     return at;
 }
@@ -42,7 +42,8 @@ static int image_new(void)
 static enum rz_image_result save_into(int fd, uint64_t *bytes)
 {
     char why[512] = "";
-    enum rz_image_result result = rz_image_save(fd, bytes, why, sizeof(why));
+    enum rz_image_result result =
+        rz_image_save(&(struct rz_image_place){.fd = fd}, bytes, why, sizeof(why));
     if (result != RZ_IMAGE_SAVED && result != RZ_IMAGE_RESTORED) {
         fprintf(stderr, "not saved: %s\n", why);
         abort();
@@ -247,7 +248,7 @@ static void an_excluded_thread_runs_on(void **state)
     struct outside *outside = outside_new();
     int fd = image_new(), tid;
     uint64_t bytes;
-    char *stack = map_apart(16 * PAGE, MAP_PRIVATE);
+    char *stack = map_apart(16 * PAGE, MAP_PRIVATE, -1);
     assert_non_null(stack);
     sigset_t all, before;
     sigfillset(&all);
