@@ -3,6 +3,7 @@
  * Two ranks that send known messages.
  *   all     rank 0 sends 3 messages of 100 bytes to rank 1, which sends one of 200 000 back and one
  *           of 7 to itself; 4 broadcasts of 16 bytes from rank 0
+ *   reduce  100 reductions of one double
  *   killed  rank 1 sends 5 messages of 10 bytes to rank 0, and is killed when rank 0 has them all
  */
 #include <mpi.h>
@@ -37,6 +38,11 @@ int main(int argc, char **argv)
         sends(buffer, 1, 0, 1, 1);
         if (rank == 1) {
             raise(SIGKILL);
+        }
+    } else if (strcmp(argv[1], "reduce") == 0) {
+        for (int i = 0; i < 100; i++) {
+            double mine = i, sum;
+            MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         }
     } else {
         sends(buffer, 100, 0, 1, 3);

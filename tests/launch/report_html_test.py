@@ -143,6 +143,15 @@ class ReportHtml(rig.LaunchTest):
             self.assertEqual(run.status, 0, run.err)
             self.assertEqual(rows, [[1, 3 + 4, 300 + 64], [0, 1, 200000, 1, 1, 7], []], options)
 
+    def test_collectives_by_cells_are_counted(self):
+        """Of a hundred reductions on one node most have no messages, but cells; to agree on these the ranks exchange a little."""
+        run, rows = self.rows("reduce")
+        self.assertEqual(run.status, 0, run.err)
+        for rank in (0, 1):
+            to, messages, size = rows[rank]
+            self.assertEqual(to, 1 - rank)
+            self.assertTrue(100 <= messages <= 102 and 800 <= size <= 900, rows)
+
     def test_messages_of_a_process_that_fails_are_counted(self):
         for options in ((), ("--nodes", "2")):
             run, rows = self.rows("killed", *options)
