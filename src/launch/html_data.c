@@ -3,6 +3,7 @@
 #include "launch/html_private.h"
 
 #include "base/no_memory.h"
+#include "wire/traffic_groups.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -210,6 +211,27 @@ static json_t *samples_data(const struct rz_html_samples *samples)
     return one;
 }
 
+/* Of each group of ranks a flat list: to which group, messages, bytes. */
+static json_t *traffic_data(const struct rz_html_traffic *traffic)
+{
+    json_t *one = needed(json_object()), *rows = needed(json_array());
+    for (uint32_t from = 0; from < traffic->n_groups; from++) {
+        const struct rz_html_sent *sent = &traffic->matrix[(size_t)from * traffic->n_groups];
+        json_t *row = needed(json_array());
+        for (uint32_t to = 0; to < traffic->n_groups; to++) {
+            if (sent[to].messages > 0) {
+                add_data(row, json_integer(to));
+                add_data(row, json_integer((json_int_t)sent[to].messages));
+                add_data(row, json_integer((json_int_t)sent[to].bytes));
+            }
+        }
+        add_data(rows, row);
+    }
+    set_data(one, "group_ranks", json_integer(rz_traffic_group_ranks(traffic->n_ranks)));
+    set_data(one, "rows", rows);
+    return one;
+}
+
 static json_t *document_of(const struct rz_html_report *report)
 {
     json_t *data = needed(json_object());
@@ -233,6 +255,7 @@ static json_t *document_of(const struct rz_html_report *report)
     set_data(data, "events", lines_data(report));
     set_data(data, "hangs", hangs_data(report));
     set_data(data, "samples", samples_data(&report->samples));
+    set_data(data, "traffic", traffic_data(&report->traffic));
     set_data(data, "cases", json_incref(report->cases));
     return data;
 }

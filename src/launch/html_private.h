@@ -56,6 +56,7 @@ struct rz_html_report {
     char *command;
     struct rz_html_place *nodes;
     struct rz_html_samples samples;
+    struct rz_html_traffic traffic;
     rz_time *sampled; /* [n_ranks]: of several waits of a process one counts */
     uint32_t n_attempts, n_lives, max_lives, n_recoveries, n_checkpoints, n_lines, n_hangs;
     uint32_t stride; /* of the checkpoints one of so many is kept */

@@ -33,6 +33,7 @@ struct rz_html_report *rz_html_report_open(const struct rz_html_job *job)
     rz_need_memory(report->cases, "for the report of a job");
     report->stride = 1;
     rz_html_samples_open(&report->samples, job->n_ranks);
+    rz_html_traffic_open(&report->traffic, job->n_ranks);
     return report;
 }
 
@@ -45,6 +46,7 @@ void rz_html_report_free(struct rz_html_report *report)
         free(report->hangs[i].text);
     }
     rz_html_samples_close(&report->samples);
+    rz_html_traffic_close(&report->traffic);
     json_decref(report->cases);
     free(report->command);
     free(report->nodes);
@@ -90,6 +92,7 @@ void rz_html_report_attempt(struct rz_html_report *report, uint64_t job, rz_time
     report->attempts = more;
     more[report->n_attempts++] = (struct rz_html_attempt){.job = job, .from = at};
     report->newest = (struct rz_html_checkpoint){.generation = 0};
+    rz_html_traffic_attempt(&report->traffic, at);
     if (report->n_attempts > 1) {
         say_line(report, at, false, "the job restarts (attempt %u)", report->n_attempts);
     }
@@ -305,6 +308,11 @@ void rz_html_report_waiting(struct rz_html_report *report, const struct rz_launc
                          waiting->state == RZ_WAITING_IN_CALL);
 }
 
+void rz_html_report_traffic(struct rz_html_report *report, const struct rz_launch_traffic *told)
+{
+    rz_html_traffic_take(&report->traffic, told);
+}
+
 void rz_html_report_recovered(struct rz_html_report *report, const struct rz_recovery_times *times)
 {
     if (report->n_recoveries == RZ_HTML_RECOVERIES_MAX) {
@@ -334,6 +342,11 @@ void rz_html_report_hang(struct rz_html_report *report, const char *why, const c
 rz_time rz_html_report_every(const struct rz_html_report *report)
 {
     return rz_html_samples_every(&report->samples);
+}
+
+bool rz_html_report_traffic_due(struct rz_html_report *report, rz_time now)
+{
+    return rz_html_traffic_due(&report->traffic, now);
 }
 
 bool rz_html_report_begun(const struct rz_html_report *report)

@@ -9,6 +9,7 @@
 #define RZ_LAUNCH_HTML_REPORT_H
 
 #include "launch/html_samples.h"
+#include "launch/html_traffic.h"
 #include "launch/timeline.h"
 #include "wire/launch_messages.h"
 
@@ -38,6 +39,7 @@ void rz_html_report_exited(struct rz_html_report *report, const struct rz_launch
 void rz_html_report_mark(struct rz_html_report *report, const struct rz_launch_mark *mark);
 void rz_html_report_waiting(struct rz_html_report *report, const struct rz_launch_waiting *waiting,
                             rz_time at);
+void rz_html_report_traffic(struct rz_html_report *report, const struct rz_launch_traffic *told);
 void rz_html_report_recovered(struct rz_html_report *report, const struct rz_recovery_times *times);
 /* A page of waits was shown, with these lines. */
 void rz_html_report_hang(struct rz_html_report *report, const char *why, const char *lines,
@@ -48,6 +50,9 @@ void rz_html_report_attempt_over(struct rz_html_report *report, int status, cons
 
 /* How often daemons are to be asked for waits. */
 rz_time rz_html_report_every(const struct rz_html_report *report);
+
+/* Whether they are to tell now what their processes have sent, too. */
+bool rz_html_report_traffic_due(struct rz_html_report *report, rz_time now);
 
 /* An attempt has begun. */
 bool rz_html_report_begun(const struct rz_html_report *report);

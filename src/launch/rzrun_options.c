@@ -582,8 +582,8 @@ static const struct rz_cli_option table[] = {
      "Write everything that happened to FILE, one line `name=value ...` per event.", take_report},
     {"--report-html", NULL, "FILE",
      "At the end write a page to FILE that a browser shows without a network: what each rank did "
-     "when, failures, recoveries and their phases, checkpoints, hang reports "
-     "(docs/report-html.md).",
+     "when, failures, recoveries and their phases, checkpoints, messages from rank "
+     "to rank, hang reports (docs/report-html.md).",
      take_report_html},
     {"--cases", NULL, "FOLDER",
      "Write a case file (JSON, docs/cases.md) for each failure: which node reported it, on what "

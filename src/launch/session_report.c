@@ -18,7 +18,9 @@ static void arm_sampler(struct rz_launch_session *session)
 static void take_samples(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
-    const struct rz_launch_message message = {.type = RZ_LAUNCH_DUMP_WAITING};
+    bool traffic = rz_html_report_traffic_due(session->attempts->report, rz_clock_now());
+    const struct rz_launch_message message = {.type = RZ_LAUNCH_DUMP_WAITING,
+                                              .dump_waiting = {.traffic = traffic}};
     (void)fd, (void)what;
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
         struct rz_node *node = &session->nodes[i];
@@ -59,6 +61,8 @@ void rz_session_report_message(struct rz_launch_session *session,
         rz_html_report_exited(report, &message->exited, rz_clock_now());
     } else if (message->type == RZ_LAUNCH_MARK) {
         rz_html_report_mark(report, &message->mark);
+    } else if (message->type == RZ_LAUNCH_TRAFFIC) {
+        rz_html_report_traffic(report, &message->traffic);
     }
 }
 

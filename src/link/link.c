@@ -168,7 +168,7 @@ void rz_link_close(struct rz_link *link, bool bye)
     }
     rz_memory_unmap((void *)link->board, link->board_bytes);
     rz_memory_unmap(link->info.doorbell, sizeof(*link->info.doorbell));
-    rz_memory_unmap(link->info.waits, sizeof(*link->info.waits));
+    rz_memory_unmap(link->info.waits, rz_waits_bytes(link->info.n_slots));
     if (link->info.inbox_fd >= 0) {
         close(link->info.inbox_fd);
     }

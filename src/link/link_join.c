@@ -121,7 +121,7 @@ rz_status_t rz_link_map_doorbell(struct rz_link *link)
 static rz_status_t join_map_waits(struct rz_link *link, int fd)
 {
     void *at;
-    rz_status_t status = rz_memory_map(fd, sizeof(struct rz_waits), true, &at, NULL);
+    rz_status_t status = rz_memory_map(fd, rz_waits_bytes(link->info.n_slots), true, &at, NULL);
     if (status == RZ_OK) {
         link->info.waits = at;
     }

@@ -8,13 +8,14 @@
  * report shows only complete objects, and a process killed while writing invalidates that object
  * only.
  *
- * Beside them a counter of progress, which the daemon's watchdog reads, and the last decisions of
- * this process.
+ * Beside them a counter of progress, which the daemon's watchdog reads, the last decisions of this
+ * process, and how much it has sent to each slot.
  */
 #ifndef RZ_LINK_WAITS_H
 #define RZ_LINK_WAITS_H
 
 #include "link/decisions.h"
+#include "link/traffic_counts.h"
 #include "wire/wait_text.h"
 
 #include <stdatomic.h>
@@ -32,7 +33,14 @@ struct rz_waits {
     struct rz_wait wait[RZ_WAITS_MAX];
     _Alignas(64) _Atomic uint64_t progress; /* grows while the process calls MPI */
     struct rz_decisions decisions;          /* decisions.h */
+    struct rz_traffic traffic[];            /* [n_slots]: traffic_counts.h */
 };
+
+/* The size of this memory: the same whether traffic is counted or not. */
+static inline size_t rz_waits_bytes(uint32_t n_slots)
+{
+    return sizeof(struct rz_waits) + (size_t)n_slots * sizeof(struct rz_traffic);
+}
 
 /* Process: shows that it runs, for the daemon's watchdog. Of simultaneous calls by several threads
  * one is counted. */

@@ -8,7 +8,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 12
+#define RZ_LAUNCH_VERSION 13
 
 /* Kinds of events, for the record (the report, case files, the terminal). */
 enum rz_event_record {
@@ -103,6 +103,7 @@ enum rz_waiting_state {
 #define RZ_JOB_TOLERANT 32768u         /* these programs handle failures, as the user says */
 #define RZ_JOB_REWIND 65536u           /* ranks are restored from images of their memory */
 #define RZ_JOB_REWIND_OR_ABORT 131072u /* the job ends where no image can be made */
+#define RZ_JOB_TRAFFIC 262144u         /* processes count what they send to each other */
 #define RZ_JOB_DETACHED 32u            /* rzrun will exit; the daemons keep output and outcome */
 
 /* OUTPUT.at of what is shown in any case. */
@@ -136,6 +137,8 @@ enum rz_waiting_state {
     MESSAGE(WAITING, waiting) U32(rank) U32(pid) U32(state) TEXT(call) TEXT(communicator) U64(context) U32(members) \
         U64(operation) U32(peer) U32(tag) U64(for_ns) END(WAITING, waiting) /* enum rz_waiting_state; the rest as in wait_text.h */ \
     MESSAGE(WAITING_END, waiting_end) END(WAITING_END, waiting_end) \
+    MESSAGE(TRAFFIC, traffic) U32(rank) U32(incarnation) BYTES(sent) END(TRAFFIC, traffic) /* what the process has sent since \
+        it began (wire/traffic_groups.h): after DUMP_WAITING with traffic, and when it has ended */ \
     MESSAGE(STALLED, stalled) U64(for_ns) END(STALLED, stalled)           /* a process here has waited for hang_report_ns */ \
     MESSAGE(CAN_DETACH, can_detach) END(CAN_DETACH, can_detach)           /* all processes run; if rzrun exits now, the job still ends */ \
     MESSAGE(DETACHED, detached) END(DETACHED, detached)                   /* from now on the job continues without rzrun */ \
@@ -169,7 +172,7 @@ enum rz_waiting_state {
     MESSAGE(INJECT, inject) U32(what) U32(rank) U64(for_ns) BYTES(nodes) U64(amount) \
         END(INJECT, inject) /* enum rz_inject; nodes: u32 each */ \
     MESSAGE(SIGNAL, signal) U32(number) END(SIGNAL, signal) \
-    MESSAGE(DUMP_WAITING, dump_waiting) END(DUMP_WAITING, dump_waiting) \
+    MESSAGE(DUMP_WAITING, dump_waiting) U32(traffic) END(DUMP_WAITING, dump_waiting) /* 1: TRAFFIC of each process, too */ \
     MESSAGE(HOLD_OUTPUT, hold_output) U32(hold) END(HOLD_OUTPUT, hold_output) /* 1: send none; 0: go on */ \
     MESSAGE(DETACH, detach) END(DETACH, detach)                           /* once all processes run, send CAN_DETACH */ \
     MESSAGE(LET_GO, let_go) END(LET_GO, let_go)                           /* the user knows the job's number: send DETACHED */ \

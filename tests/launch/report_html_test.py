@@ -20,7 +20,11 @@ TEXT, GRAPHIC = 4.5, 3.0  # the least contrasts that the guidelines for accessib
 KEYS = """<script>
 const says = [], press = key => { lanes.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true })); says.push($("said").textContent); };
 for (const key of ["ArrowDown", "ArrowDown", "+", "ArrowRight", "-", "0"]) press(key);
-document.body.append(make("output", JSON.stringify({ says, from, until, span, chosen })));
+const pair = key => { heat.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true })); return $("pair").textContent; };
+const traffic = pairs.length ? ["ArrowDown", "ArrowDown", "ArrowRight", "PageDown", "Home"].map(pair) : [];
+$("by-messages").onclick();
+const pressed = $("by-messages").getAttribute("aria-pressed"), tables = $("tables").querySelectorAll("tbody tr").length;
+document.body.append(make("output", JSON.stringify({ says, from, until, span, chosen, traffic, pressed, tables, height: heat.height })));
 </script>"""
 
 
@@ -71,6 +75,15 @@ class ReportHtml(rig.LaunchTest):
         self.assertEqual((told["from"], told["until"], told["chosen"]), (0, told["span"], 1))
         self.assertRegex(told["says"][0], r"^rank 0 at .+: .*(incarnation|failed|ended|begun)")
         self.assertRegex(told["says"][1], r"^rank 1 at ")
+        group = r"(rank \d+|ranks \d+\u2013\d+)"
+        for said, expected in zip(told["traffic"], ("{0} to {0}", "{1} to {0}", "{1} to {1}", ".* to .*", "{0} to {0}"), strict=True):
+            first, second = ("ranks 0\u201315", "ranks 16\u201331") if "ranks" in said else ("rank 0", "rank 1")
+            self.assertRegex(said, "^" + expected.format(first, second) + ": ")
+            self.assertRegex(said, f"^{group} to {group}: (nothing|[\\d\u2009]+ messages?, [\\d.]+ [kMGT]?B(, [\\d.]+ [kMGT]?B each)?)$")
+        self.assertGreater(told["traffic"][3].count("message"), 0)
+        self.assertEqual(told["pressed"], "true")
+        self.assertGreater(told["tables"], 4)
+        self.assertGreater(told["height"], 100)
         if os.environ.get("RZ_PICTURES"):
             picture = f"{os.environ['RZ_PICTURES']}/{name}"
             browse(path, "--window-size=1280,1700", f"--screenshot={picture}.png")
@@ -101,6 +114,8 @@ class ReportHtml(rig.LaunchTest):
         self.assertTrue(any(v for v in data["samples"]["most"]))
         self.assertTrue(any("rank 3 (incarnation 1)" in text for _, _, text in data["events"]))
         self.assertFalse(os.path.exists(f"{self.folder}/case-0001.json"))
+        self.assertEqual(data["traffic"]["group_ranks"], 1)
+        self.assertEqual([len(row) > 0 for row in data["traffic"]["rows"]], [True] * 4 + [False])
         self.open_in_browser(path, "report")
 
     def test_a_hang_report_is_in_it(self):
@@ -115,11 +130,40 @@ class ReportHtml(rig.LaunchTest):
         waits = "".join(data["samples"]["waits"])
         self.assertRegex(waits, "9", "no sample saw a rank wait")
 
+    def rows(self, how, *options):
+        path = f"{self.folder}/sends.html"
+        run = self.run_it("--oversubscribe", "-n", "2", *options, "--report-html", path, rig.program("launch_sends"), how)
+        traffic = data_of(read(path))["traffic"]
+        self.assertEqual(traffic["group_ranks"], 1)
+        return run, traffic["rows"]
+
+    def test_messages_are_counted_exactly(self):
+        for options in ((), ("--nodes", "2"), ("--no-ft",)):
+            run, rows = self.rows("all", *options)
+            self.assertEqual(run.status, 0, run.err)
+            self.assertEqual(rows, [[1, 3 + 4, 300 + 64], [0, 1, 200000, 1, 1, 7], []], options)
+
+    def test_collectives_by_cells_are_counted(self):
+        """Of a hundred reductions on one node most have no messages, but cells; to agree on these the ranks exchange a little."""
+        run, rows = self.rows("reduce")
+        self.assertEqual(run.status, 0, run.err)
+        for rank in (0, 1):
+            to, messages, size = rows[rank]
+            self.assertEqual(to, 1 - rank)
+            self.assertTrue(100 <= messages <= 102 and 800 <= size <= 900, rows)
+
+    def test_messages_of_a_process_that_fails_are_counted(self):
+        for options in ((), ("--nodes", "2")):
+            run, rows = self.rows("killed", *options)
+            self.assertNotEqual(run.status, 0)
+            self.assertEqual(rows[1], [0, 5, 50], options)
+
     def test_a_large_job(self):
-        path = f"{self.folder}/large.html"
-        subprocess.run([rig.program("launch_html_report"), path], check=True, timeout=rig.HANG_S)
-        self.assertLess(os.path.getsize(path), 5_000_000)
-        self.open_in_browser(path, "report-large")
+        for kind in ("", "huge"):
+            path = f"{self.folder}/large{kind}.html"
+            subprocess.run([rig.program("launch_html_report"), path, *kind.split()], check=True, timeout=rig.HANG_S)
+            self.assertLess(os.path.getsize(path), 5_000_000)
+            self.open_in_browser(path, "report-large" + kind)
 
     def test_the_page_needs_no_network_and_can_be_read(self):
         page = read(f"{rig.SOURCE}/src/launch/report.html")
@@ -136,9 +180,10 @@ class ReportHtml(rig.LaunchTest):
             for text, back in (("ink", "paper"), ("ink", "panel"), ("soft", "paper"), ("soft", "panel"), ("link", "panel"), ("bad", "paper"),
                                ("bad", "badback"), ("soft", "badback"), ("good", "goodback"), ("soft", "goodback"), ("dead", "panel")):
                 self.assertGreaterEqual(contrast(color[text], color[back]), TEXT, (text, back))
-            for graphic in ("run", "dead", "lost", "curve", "mark", "focus"):
+            for graphic in ("run", "dead", "lost", "curve", "mark", "focus", "few", "many"):
                 self.assertGreaterEqual(contrast(color[graphic], color["paper"]), GRAPHIC, graphic)
             self.assertGreaterEqual(contrast(color["run"], color["wait"]), 2.0)
+            self.assertGreaterEqual(contrast(color["few"], color["many"]), GRAPHIC)
 
     def test_bad_command_lines(self):
         for words in (["--report-html", f"{self.folder}/none/x.html"], ["--report-html", f"{self.folder}/x.html", "--detach"]):

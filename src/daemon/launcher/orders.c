@@ -5,6 +5,7 @@
 
 #include "daemon/launcher/keeper.h"
 #include "daemon/process/child_life.h"
+#include "daemon/process/tell_traffic.h"
 #include "port/child_process.h"
 #include "port/clock.h"
 #include "port/signals.h"
@@ -187,8 +188,11 @@ void rz_orders_dump_waiting(const struct rz_orders *orders)
 
 static const char *on_dump_waiting(void *arg, const struct rz_launch_message *message)
 {
-    (void)message;
-    rz_orders_dump_waiting(arg);
+    const struct rz_orders *orders = arg;
+    if (message->dump_waiting.traffic) {
+        rz_children_tell_traffic(orders->config.children);
+    }
+    rz_orders_dump_waiting(orders);
     return NULL;
 }
 

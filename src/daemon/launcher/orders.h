@@ -22,7 +22,7 @@ struct rz_orders_config {
 
 /* Obeys three orders. INJECT is a fault (enum rz_inject), which is recorded; killing the node means
  * this daemon, and then the call may not return. SIGNAL goes to all processes here. DUMP_WAITING
- * asks for a report. */
+ * asks for a report, and for what the processes have sent. */
 rz_status_t rz_orders_open(struct rz_orders **orders, const struct rz_orders_config *config);
 void rz_orders_close(struct rz_orders *orders); /* NULL: nothing */
 

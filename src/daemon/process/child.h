@@ -33,7 +33,8 @@ struct rz_child_share {
     int inbox_fd, bell_fd, waits_fd;
     uint32_t trace_ring;      /* of the node's traces (state/node_trace.h); 0: none */
     struct rz_doorbell *bell; /* mapped */
-    struct rz_waits *waits;   /* mapped */
+    struct rz_waits *waits;   /* mapped: */
+    size_t waits_bytes;       /* without traffic, unless the job counts it */
 };
 
 struct rz_child {

@@ -13,6 +13,7 @@
 #include "daemon/process/output.h"
 #include "daemon/process/share.h"
 #include "daemon/process/spawn.h"
+#include "daemon/process/tell_traffic.h"
 #include "daemon/state/board_writer.h"
 #include "daemon/state/loop.h"
 #include "port/child_process.h"
@@ -301,6 +302,7 @@ static void process_exited(struct rz_child *p, int status)
         }
     }
     rz_link_router_drain(p);
+    rz_child_tell_traffic(p);
     life->config.exiting(life->config.arg);
     bool plain = !p->joined && p->service != RZ_CHILD_CONNECTED && rz_child_process_exited(status);
     if (p->state != RZ_CHILD_FAILED && p->not_executed) {

@@ -67,7 +67,8 @@ rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, stru
                           const char **why)
 {
     struct rz_child_share *share = &process->share;
-    uint32_t lanes_max = rz_share_lanes_max(process->all->own->job.n_slots);
+    const struct rz_daemon_job *job = &process->all->own->job;
+    uint32_t lanes_max = rz_share_lanes_max(job->n_slots);
     void *bell = NULL, *waits = NULL;
     *why = "as many processes of this node as it can serve have not ended yet";
     if (rz_watch_slot_open(watch, &share->slot) != RZ_OK) {
@@ -76,8 +77,10 @@ rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, stru
     rz_status_t status = make_share_memory("rhizome-inbox", rz_shm_inbox_bytes(lanes_max),
                                            rz_memory_page_bytes(), &share->inbox_fd, &bell);
     if (status == RZ_OK) {
-        status = make_share_memory("rhizome-waits", sizeof(struct rz_waits),
-                                   sizeof(struct rz_waits), &share->waits_fd, &waits);
+        size_t all = rz_waits_bytes(job->n_slots);
+        share->waits_bytes = job->flags & RZ_JOB_TRAFFIC ? all : sizeof(struct rz_waits);
+        status =
+            make_share_memory("rhizome-waits", all, share->waits_bytes, &share->waits_fd, &waits);
     }
     share->bell = bell;
     share->waits = waits;
@@ -106,7 +109,7 @@ void rz_share_give_back(struct rz_child_share *share, struct rz_watch *watch)
         rz_memory_unmap(share->bell, rz_memory_page_bytes());
     }
     if (share->waits) {
-        rz_memory_unmap(share->waits, sizeof(*share->waits));
+        rz_memory_unmap(share->waits, share->waits_bytes);
     }
     if (share->slot != RZ_CHILD_NO_SLOT) {
         rz_watch_slot_close(watch, share->slot);

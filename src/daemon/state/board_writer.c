@@ -86,6 +86,7 @@ static rz_status_t board_create(struct rz_board_writer *writer)
                    (one_machine ? RZ_BOARD_OWN_NAMES : 0) |
                    (job->flags & RZ_JOB_CROWD ? RZ_BOARD_CROWD : 0) |
                    (job->flags & RZ_JOB_REWIND ? RZ_BOARD_REWIND : 0) |
+                   (job->flags & RZ_JOB_TRAFFIC ? RZ_BOARD_TRAFFIC : 0) |
                    (job->flags & RZ_JOB_REPAIR_NEVER ? RZ_BOARD_NO_REPAIR : 0);
     board->processors = writer->config.processors;
     if (board->processors > 0) {

@@ -5,6 +5,7 @@
 #include "base/linked_list.h"
 #include "base/no_memory.h"
 #include "mpi/chapter.h"
+#include "mpi/engine/count_traffic.h"
 
 enum {
     PAIRS = RZ_NET_CELLS / 2, /* two cells in turn for each communicator */
@@ -280,6 +281,17 @@ static void put_part(const struct exchange *e, const struct rz_peer_cells *to,
                             (size_t)rz_part_bytes(part));
 }
 
+/* For the traffic of this process each part is a message. */
+static void count_parts(const struct exchange *e, const struct rz_parts *out)
+{
+    for (int i = 0; i < rz_comm_size(e->comm); i++) {
+        if (e->comm->cells.peer[i].path) {
+            const struct rz_part part = rz_parts_at(out, i);
+            rz_traffic_count(rz_comm_process(e->comm, i), (uint64_t)rz_part_bytes(&part));
+        }
+    }
+}
+
 static void put_parts(const struct exchange *e, const struct rz_parts *out)
 {
     for (int i = 0; i < rz_comm_size(e->comm); i++) {
@@ -334,6 +346,9 @@ void rz_cells_exchange(struct rz_schedule *schedule, const struct rz_parts *out,
                          .error = MPI_SUCCESS};
     rz_datatype_retain(in->datatype);
     put_parts(&e, out);
+    if (__builtin_expect(rz_engine.counts_traffic, 0)) {
+        count_parts(&e, out);
+    }
     /* Of two that come last at the same time, one at least sees the cells of the other. */
     atomic_thread_fence(memory_order_seq_cst);
     int error = MPI_SUCCESS;

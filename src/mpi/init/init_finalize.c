@@ -14,6 +14,7 @@
 #include "mpi/comm/comm.h"
 #include "mpi/core/info.h"
 #include "mpi/create/parent.h"
+#include "mpi/engine/count_traffic.h"
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/epoch_barrier.h"
 #include "mpi/engine/hooks.h"
@@ -90,6 +91,7 @@ static int engine_open(void)
     rz_engine.info = rz_link_info(rz_engine.link);
     rz_engine.board = rz_engine.info->board;
     rz_engine.rewinds = rz_engine.board->flags & RZ_BOARD_REWIND;
+    rz_traffic_settle();
     const struct rz_link_cohort_info *cohort = &rz_engine.info->cohort;
     rz_world_rank = (int)(cohort->processes ? cohort->index : rz_engine.info->self.rank);
     rz_no_memory_speaker(EXIT_FAILURE, "rhizome: rank %u", rz_engine.info->self.rank);
@@ -235,6 +237,7 @@ static void engine_close(void)
     rz_liveness_close();
     rz_engine.info = NULL;
     rz_engine.board = NULL;
+    rz_engine.counts_traffic = false;
     rz_world_rank = -1;
     library.opened = false;
     library.left = true;

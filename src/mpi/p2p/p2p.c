@@ -16,6 +16,7 @@
 
 #include "base/assert.h"
 #include "mpi/p2p/message.h"
+#include "mpi/engine/count_traffic.h"
 #include "mpi/engine/paths.h"
 #include "mpi/engine/peer.h"
 #include "mpi/p2p/send_buffer.h"
@@ -182,6 +183,7 @@ static void send_go(struct rz_request *request)
     rz_engine.counters.sends++;
     rz_engine.counters.bytes_sent += request->bytes;
     uint32_t process = rz_comm_process(request->comm, request->peer);
+    rz_traffic_count(process, request->bytes);
     if (process == rz_engine.self) {
         rz_request_activate(request);
         take(NULL, &envelope, send_desc->data, request->bytes, NULL);
@@ -291,14 +293,10 @@ static inline int admitted(const struct rz_comm *comm)
     return MPI_SUCCESS;
 }
 
-bool rz_p2p_inject(const struct rz_p2p_message *message)
+static inline bool inject(const struct rz_p2p_message *message)
 {
     const struct rz_comm *comm = message->comm;
     const struct rz_datatype *datatype = message->datatype;
-    if (comm->revoked || comm->collectives_failed || message->peer < 0 || !datatype->contiguous ||
-        admitted(comm) != MPI_SUCCESS) {
-        return false;
-    }
     struct rz_envelope envelope;
     envelope_init(&envelope, comm, message->context_offset, message->tag);
     rz_envelope_swap(&envelope);
@@ -311,6 +309,29 @@ bool rz_p2p_inject(const struct rz_p2p_message *message)
     rz_engine.counters.bytes_sent += bytes;
     rz_kill_here(RZ_KILL_SENT);
     return true;
+}
+
+/* Operations may not begin everywhere now, or messages are counted by their receivers. */
+static __attribute__((noinline)) bool inject_with_care(const struct rz_p2p_message *message)
+{
+    if (admitted(message->comm) != MPI_SUCCESS || !inject(message)) {
+        return false;
+    }
+    rz_traffic_count(rz_comm_process(message->comm, message->peer),
+                     (uint64_t)rz_datatype_bytes(message->datatype, message->count));
+    return true;
+}
+
+bool rz_p2p_inject(const struct rz_p2p_message *message)
+{
+    const struct rz_comm *comm = message->comm;
+    if (comm->revoked || comm->collectives_failed || message->peer < 0 ||
+        !message->datatype->contiguous) {
+        return false;
+    }
+    /* One look for all three. */
+    bool care = rz_engine.rollback | rz_engine.comes_again | rz_engine.counts_traffic;
+    return __builtin_expect(care, 0) ? inject_with_care(message) : inject(message);
 }
 
 int rz_p2p_start_send(const struct rz_p2p_message *message, struct rz_request **request)

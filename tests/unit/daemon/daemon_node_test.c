@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One daemon (or two) under a fake launcher: the states of a process as seen from outside. */
 #include "fake_launcher.h"
+#include "wire/traffic_groups.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -541,6 +542,66 @@ static void the_hang_report_names_call_and_peer(void **state)
     fake_end(&job, 0);
 }
 
+/* ---- traffic ---- */
+
+/* What rank 0 is said to have sent: so many messages to a group. Another one is told first. */
+static void await_traffic(struct fake_job *job, uint32_t group, uint64_t messages)
+{
+    struct fake_message *m = fake_await(job, RZ_LAUNCH_TRAFFIC);
+    const struct rz_launch_traffic *told = &m->message.traffic;
+    struct rz_wire_reader r;
+    assert_int_equal(told->rank, 0);
+    assert_int_equal(told->incarnation, 1);
+    rz_wire_reader_init(&r, told->sent, told->sent_length);
+    assert_int_equal(told->sent_length, 2 * RZ_TRAFFIC_ENTRY_BYTES);
+    assert_int_equal(rz_wire_get_u32(&r), group);
+    assert_int_equal(rz_wire_get_u64(&r), messages);
+    assert_int_equal(rz_wire_get_u64(&r), 100 * messages);
+    assert_int_equal(rz_wire_get_u32(&r), rz_traffic_groups(job->n_ranks)); /* spawned */
+    free(m);
+}
+
+static void traffic_is_told_while_it_runs_and_when_it_was_killed(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    job.flags = RZ_JOB_TRAFFIC;
+    fake_run(&job, 1,
+             ARGUMENTS(TEST_HELPER, "join", "sent:0", "sent:0", "sent:1", "sent:64", "say:sent",
+                       "stdin", "sent:0", "kill"));
+    fake_await_line(&job, 0, "sent");
+    struct rz_launch_message dump = {.type = RZ_LAUNCH_DUMP_WAITING,
+                                     .dump_waiting = {.traffic = 1}};
+    fake_send(&job, 0, &dump);
+    await_traffic(&job, 0, 2);
+    free(fake_await(&job, RZ_LAUNCH_WAITING_END));
+    struct rz_launch_message end = {.type = RZ_LAUNCH_STDIN,
+                                    .stdin_data = {.data = (const uint8_t *)"", .end = 1}};
+    fake_send(&job, 0, &end);
+    await_traffic(&job, 0, 3);
+    fake_end(&job, 0);
+}
+
+static void nothing_is_counted_unless_the_job_says_so(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "join", "sent:0", "say:sent", "hang"));
+    fake_await_line(&job, 0, "sent");
+    struct rz_launch_message dump = {.type = RZ_LAUNCH_DUMP_WAITING,
+                                     .dump_waiting = {.traffic = 1}};
+    fake_send(&job, 0, &dump);
+    for (bool over = false; !over;) {
+        struct fake_message *m = fake_await_any(&job);
+        assert_int_not_equal(m->message.type, RZ_LAUNCH_TRAFFIC);
+        over = m->message.type == RZ_LAUNCH_WAITING_END;
+        free(m);
+    }
+    fake_end(&job, 0);
+}
+
 /* ---- faults on order ---- */
 
 static void stops_and_goes_on(uint32_t what, rz_time for_ns)
@@ -635,6 +696,9 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(local_and_remote_ranks_are_reached, nothing_left),
         cmocka_unit_test_teardown(an_abort_is_told_and_is_no_failure, nothing_left),
         cmocka_unit_test_teardown(the_hang_report_names_call_and_peer, nothing_left),
+        cmocka_unit_test_teardown(traffic_is_told_while_it_runs_and_when_it_was_killed,
+                                  nothing_left),
+        cmocka_unit_test_teardown(nothing_is_counted_unless_the_job_says_so, nothing_left),
         cmocka_unit_test_teardown(a_stopped_rank_goes_on, nothing_left),
         cmocka_unit_test_teardown(a_stopped_node_goes_on, nothing_left),
         cmocka_unit_test_teardown(a_signal_is_forwarded, nothing_left),

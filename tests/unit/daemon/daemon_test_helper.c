@@ -16,6 +16,7 @@
  *   abort:N         ABORT with code N, then hangs
  *   flood:N         writes N bytes to standard output
  *   waits           shows a wait object
+ *   sent:S          counts a message of 100 bytes to slot S
  *   open:R address:R   wants to reach rank R, and waits for the answer
  *   net             answers OPEN_NET by PUT_EP_ADDRESS
  *   serve           deals with messages for ever
@@ -452,6 +453,14 @@ static void show_wait(void)
     rz_wait_write(&rz_link_info(helper_link)->waits->wait[0], &text);
 }
 
+static void count_sent(uint32_t slot)
+{
+    const struct rz_link_info *info = rz_link_info(helper_link);
+    if (info->board->flags & RZ_BOARD_TRAFFIC) {
+        rz_traffic_add(&info->waits->traffic[slot], 100);
+    }
+}
+
 static void say(const char *text)
 {
     printf("%s %u %s %u\n", text, self(), getenv("RZ_INCARNATION"), epoch);
@@ -657,6 +666,8 @@ static void do_word(const char *word, const char *argument)
         say(argument);
     } else if (strcmp(word, "store") == 0) {
         store(argument);
+    } else if (strcmp(word, "sent") == 0) {
+        count_sent(number);
     } else if (strcmp(word, "flood") == 0) {
         flood(number);
     } else if (strcmp(word, "grow") == 0) {

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The page of --report-html, from events that are made here: its size, its data, and that no text
  * of a job can be taken for a part of the page. With a file name as argument it writes the page of
- * the large job there, for a look by a browser. */
+ * the large job there, for a look by a browser; with the word `huge` behind it that of the huge
+ * one.
+ */
 #include "launch/html_report.h"
+
+#include "wire/cursor.h"
+#include "wire/traffic_groups.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -107,6 +112,45 @@ static void sample_all(struct rz_html_report *report, uint32_t n_ranks, rz_time 
     }
 }
 
+/* What a process has sent since it began: pairs of messages and bytes, and in front of each the
+ * number of the receiving group. */
+static void tell(struct rz_html_report *report, uint32_t rank, uint32_t incarnation,
+                 const uint64_t (*entries)[3], size_t n)
+{
+    static uint8_t sent[(RZ_TRAFFIC_GROUPS_MAX + 1) * RZ_TRAFFIC_ENTRY_BYTES];
+    struct rz_wire_writer w;
+    rz_wire_writer_init(&w, sent, sizeof(sent));
+    for (size_t i = 0; i < n; i++) {
+        rz_wire_put_u32(&w, (uint32_t)entries[i][0]);
+        rz_wire_put_u64(&w, entries[i][1]);
+        rz_wire_put_u64(&w, entries[i][2]);
+    }
+    assert_false(w.overflow);
+    rz_html_report_traffic(report,
+                           &(struct rz_launch_traffic){.rank = rank,
+                                                       .incarnation = incarnation,
+                                                       .sent = sent,
+                                                       .sent_length = (uint32_t)(w.at - w.start)});
+}
+
+/* Each rank sends much to its neighbours and a little to all others. */
+static void tell_all(struct rz_html_report *report, uint32_t n_ranks, uint64_t second)
+{
+    static uint64_t entries[RZ_TRAFFIC_GROUPS_MAX][3];
+    uint32_t n_groups = rz_traffic_groups(n_ranks);
+    for (uint32_t rank = 0; rank < n_ranks; rank++) {
+        uint32_t own = rz_traffic_group_of(rank, n_ranks);
+        for (uint32_t to = 0; to < n_groups; to++) {
+            uint64_t apart = own > to ? own - to : to - own;
+            uint64_t messages = second * (apart < 2 ? 1000 : 2);
+            entries[to][0] = to;
+            entries[to][1] = messages;
+            entries[to][2] = messages * (apart < 2 ? 40000 : 64 + apart);
+        }
+        tell(report, rank, 1, (const uint64_t(*)[3])entries, n_groups);
+    }
+}
+
 /* 256 ranks on 16 nodes for an hour: samples, marks, checkpoints, a failure every four minutes and
  * two lost nodes. */
 static struct rz_html_report *large_job(void)
@@ -136,6 +180,9 @@ static struct rz_html_report *large_job(void)
         for (uint32_t node = 0; second % 5 == 0 && node < NODES; node++) {
             commit(report, second / 5, node, at);
         }
+        if (second % 60 == 0) {
+            tell_all(report, RANKS, second);
+        }
         if (second % 240 == 0 && at > last) {
             uint32_t rank = second * 7 % RANKS, node = rank / (RANKS / NODES);
             event(report, RZ_EVENT_RECORD_FAILURE_SEEN, rank, incarnations[rank], node, at);
@@ -156,6 +203,123 @@ static struct rz_html_report *large_job(void)
                         "  ranks 0-7 wait in MPI_Recv for rank 8\n", BEGUN + 1800 * RZ_SECOND);
     rz_html_report_attempt_over(report, 0, NULL, json_array(), BEGUN + 3600 * RZ_SECOND);
     return report;
+}
+
+/* 4096 ranks on 256 nodes for ten minutes, without failures. */
+static struct rz_html_report *huge_job(void)
+{
+    enum { RANKS = 4096, NODES = 256 };
+    struct rz_html_report *report = open_report(RANKS, NODES, "rzrun -n 4096 ./synthetic");
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        start(report, rank, 1, rank / (RANKS / NODES), rank * RZ_MILLISECOND / 4);
+    }
+    for (unsigned second = 10; second < 600; second += 10) {
+        sample_all(report, RANKS, second * RZ_SECOND, second);
+    }
+    tell_all(report, RANKS, 300);
+    tell_all(report, RANKS, 600);
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        rz_html_report_exited(report, &(struct rz_launch_exited){.rank = rank, .incarnation = 1},
+                              BEGUN + 600 * RZ_SECOND);
+    }
+    rz_html_report_attempt_over(report, 0, NULL, json_array(), BEGUN + 600 * RZ_SECOND);
+    return report;
+}
+
+/* Messages, or (what 1) bytes, from one group to another. */
+static long long sent_of(const json_t *data, size_t from, long long to, size_t what)
+{
+    const json_t *rows = json_object_get(json_object_get(data, "traffic"), "rows");
+    const json_t *row = json_array_get(rows, from);
+    for (size_t i = 0; i < json_array_size(row); i += 3) {
+        if (json_integer_value(json_array_get(row, i)) == to) {
+            return json_integer_value(json_array_get(row, i + 1 + what));
+        }
+    }
+    return 0;
+}
+
+static void ten_minutes_of_4096_ranks(void **state)
+{
+    struct rz_html_report *report = huge_job();
+    size_t n;
+    char *page = written(report, &n);
+    (void)state;
+    assert_true(n < 5000000);
+    json_t *data = data_of(page);
+    const json_t *traffic = json_object_get(data, "traffic");
+    assert_int_equal(json_integer_value(json_object_get(traffic, "group_ranks")), 16);
+    assert_int_equal(json_array_size(json_object_get(traffic, "rows")), 256 + 1);
+    assert_int_equal(sent_of(data, 7, 8, 0), 16 * 600 * 1000);
+    assert_int_equal(sent_of(data, 7, 8, 1), 16 * 600 * 1000 * 40000LL);
+    assert_int_equal(sent_of(data, 0, 255, 0), 16 * 600 * 2);
+    json_decref(data);
+    free(page);
+    rz_html_report_free(report);
+}
+
+static void traffic_adds_up(void **state)
+{
+    struct rz_html_report *report = open_report(3, 1, "x");
+    size_t n;
+    (void)state;
+    tell(report, 0, 1, (const uint64_t[][3]){{1, 2, 200}}, 1);
+    tell(report, 0, 1, (const uint64_t[][3]){{1, 5, 500}, {3, 1, 8}}, 2); /* 3: spawned */
+    tell(report, 0, 2, (const uint64_t[][3]){{1, 1, 10}}, 1);
+    tell(report, 0, 1, (const uint64_t[][3]){{1, 6, 600}, {3, 1, 8}}, 2); /* its last words */
+    tell(report, 4, 1, (const uint64_t[][3]){{2, 7, 70}}, 1);             /* 4: spawned */
+    tell(report, 5, 1, (const uint64_t[][3]){{2, 1, 1}}, 1);
+    tell(report, 1000, 1, (const uint64_t[][3]){{1, 9, 9}}, 1);         /* no such process */
+    tell(report, 2, 1, (const uint64_t[][3]){{4, 9, 9}, {0, 9, 9}}, 2); /* no such group */
+    rz_html_report_traffic(
+        report, &(struct rz_launch_traffic){
+                    .rank = 2, .incarnation = 1, .sent = (const uint8_t *)"\1", .sent_length = 1});
+    rz_html_report_attempt_over(report, 1, "x", json_array(), BEGUN + RZ_SECOND);
+    rz_html_report_attempt(report, 0x5678, BEGUN + RZ_SECOND);
+    tell(report, 0, 1, (const uint64_t[][3]){{1, 1, 1000}}, 1); /* another process: it adds */
+    rz_html_report_attempt_over(report, 0, NULL, json_array(), BEGUN + 2 * RZ_SECOND);
+    char *page = written(report, &n);
+    json_t *data = data_of(page);
+    const json_t *rows = json_object_get(json_object_get(data, "traffic"), "rows");
+    assert_int_equal(json_array_size(rows), 3 + 1);
+    assert_int_equal(json_array_size(json_array_get(rows, 0)), 6);
+    assert_int_equal(json_array_size(json_array_get(rows, 1)), 0);
+    assert_int_equal(json_array_size(json_array_get(rows, 2)), 0);
+    assert_int_equal(sent_of(data, 0, 1, 0), 6 + 1 + 1);
+    assert_int_equal(sent_of(data, 0, 1, 1), 600 + 10 + 1000);
+    assert_int_equal(sent_of(data, 0, 3, 0), 1);
+    assert_int_equal(sent_of(data, 3, 2, 0), 7 + 1);
+    assert_int_equal(sent_of(data, 3, 2, 1), 71);
+    json_decref(data);
+    free(page);
+    rz_html_report_free(report);
+}
+
+static void traffic_is_asked_less_and_less_often(void **state)
+{
+    struct rz_html_report *report = open_report(2, 1, "x");
+    unsigned asked = 0;
+    (void)state;
+    for (rz_time at = 0; at < 3600 * RZ_SECOND; at += RZ_SECOND) {
+        bool due = rz_html_report_traffic_due(report, BEGUN + at);
+        asked += due;
+        assert_true(!due || at >= 2 * RZ_SECOND);
+    }
+    assert_in_range(asked, 60, 70);
+    rz_html_report_free(report);
+}
+
+static void groups_of_ranks(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n < 10000; n++) {
+        uint32_t ranks = rz_traffic_group_ranks(n), groups = rz_traffic_groups(n);
+        assert_in_range(groups, n < 129 ? n : 129, 256);
+        assert_int_equal(rz_traffic_group_of(0, n), 0);
+        assert_int_equal(rz_traffic_group_of(n - 1, n), groups - 1);
+        assert_int_equal(rz_traffic_group_of(n, n), groups);
+        assert_int_equal(ranks == 1, n <= 256);
+    }
 }
 
 static void an_hour_of_256_ranks(void **state)
@@ -179,6 +343,8 @@ static void an_hour_of_256_ranks(void **state)
     const json_t *newest = json_array_get(json_object_get(data, "checkpoints"), 718);
     assert_int_equal(json_integer_value(json_array_get(newest, 0)), 719);
     assert_int_equal(json_integer_value(json_array_get(newest, 2)), 16000000);
+    assert_int_equal(sent_of(data, 100, 101, 0), 3540 * 1000);
+    assert_int_equal(sent_of(data, 0, 255, 1), 3540 * 2 * (64 + 255));
     json_decref(data);
     free(page);
     rz_html_report_free(report);
@@ -296,7 +462,8 @@ static void lists_are_bounded(void **state)
 int main(int argc, char **argv)
 {
     if (argc > 1) {
-        struct rz_html_report *report = large_job();
+        bool huge = argc > 2 && strcmp(argv[2], "huge") == 0;
+        struct rz_html_report *report = huge ? huge_job() : large_job();
         FILE *out = fopen(argv[1], "w");
         if (!out) {
             return 1;
@@ -305,9 +472,15 @@ int main(int argc, char **argv)
         rz_html_report_free(report);
         return fclose(out);
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_hour_of_256_ranks), cmocka_unit_test(texts_stay_texts),
-        cmocka_unit_test(attempts_are_apart),   cmocka_unit_test(nothing_happened),
-        cmocka_unit_test(samples_in_bins),      cmocka_unit_test(lists_are_bounded)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ten_minutes_of_4096_ranks),
+                                       cmocka_unit_test(traffic_adds_up),
+                                       cmocka_unit_test(traffic_is_asked_less_and_less_often),
+                                       cmocka_unit_test(groups_of_ranks),
+                                       cmocka_unit_test(an_hour_of_256_ranks),
+                                       cmocka_unit_test(texts_stay_texts),
+                                       cmocka_unit_test(attempts_are_apart),
+                                       cmocka_unit_test(nothing_happened),
+                                       cmocka_unit_test(samples_in_bins),
+                                       cmocka_unit_test(lists_are_bounded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

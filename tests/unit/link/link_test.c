@@ -78,7 +78,7 @@ static int setup(void **state)
     assert_int_equal(rz_watch_open(&d.watch, 2), RZ_OK);
     assert_int_equal(rz_watch_slot_open(d.watch, &d.slot), RZ_OK);
     d.fds[3] = rz_watch_page_fd(d.watch);
-    d.fds[4] = memory("waits", sizeof(struct rz_waits), NULL);
+    d.fds[4] = memory("waits", rz_waits_bytes(SLOTS), NULL);
     d.fds[FDS] = eventfd(0, EFD_NONBLOCK);
     static const struct rz_address node_address = {.ip = RZ_IPV4(127, 0, 1, 1)};
     d.welcome = (struct rz_link_welcome){.version = RZ_LINK_VERSION,
