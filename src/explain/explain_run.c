@@ -359,24 +359,6 @@ static void number_frames(struct rz_explain *explain)
     }
 }
 
-/* Whether all members in the plan exist. */
-static bool plan_fits(const char *plan, uint32_t members)
-{
-    if (strlen(plan) >= sizeof(((struct rz_explain *)0)->plan)) {
-        return false;
-    }
-    for (const char *at = plan; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (*at >= '0' && *at <= '9' && strtoul(at, NULL, 10) >= members) {
-            return false;
-        }
-        if (strncmp(at, "pause:", 6) == 0 && strtoul(at + 6, NULL, 10) >= members) {
-            return false;
-        }
-    }
-    return true;
-}
-
 struct rz_explain *rz_explain_run(const struct rz_explain_options *options, const char **why)
 {
     const struct rz_explain_subject *subject = options->subject;
@@ -392,8 +374,11 @@ struct rz_explain *rz_explain_run(const struct rz_explain_options *options, cons
         explain->kill = explain->members - 1;
     }
     bool good = true;
-    if (options->plan && !plan_fits(options->plan, explain->members)) {
-        *why = "the plan is too long, or names a member that there is not";
+    if (options->plan && strlen(options->plan) >= sizeof(explain->plan)) {
+        *why = "the plan is too long";
+        good = false;
+    } else if (options->plan && !rz_sim_plan_fits(options->plan, explain->members)) {
+        *why = "the plan names a member that is not there";
         good = false;
     } else if (options->plan) {
         snprintf(explain->plan, sizeof(explain->plan), "%s", options->plan);
