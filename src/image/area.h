@@ -180,6 +180,8 @@ void rz_image_number(char *to, uint64_t value);
 rz_status_t rz_image_scan(const struct rz_image_tables *tables);
 rz_status_t rz_image_scan_hashes(const struct rz_image_tables *tables);
 void rz_image_forget_changes(void);
+/* Before descriptors are looked at: what the program has under a lost one's number is its own. */
+void rz_image_check_protector(void);
 rz_status_t rz_image_plan(uint64_t older_slots, uint64_t older_save);
 /* The list of known changes as of now, for a restore that leaves unchanged pages alone. */
 rz_status_t rz_image_know_changes(void);

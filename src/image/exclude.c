@@ -134,8 +134,12 @@ static rz_status_t set_descriptor(int fd, bool excluded)
     return RZ_OK;
 }
 
+/* If it was the protector's number the program has closed that: it is the caller's now. */
 rz_status_t rz_image_exclude_descriptor(int fd)
 {
+    if (rz_image_area_ready() && fd == RZ_AREA->protector) {
+        RZ_AREA->protector = -1;
+    }
     return set_descriptor(fd, true);
 }
 
