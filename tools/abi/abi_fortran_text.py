@@ -578,7 +578,8 @@ def module_rhizome(tables, new):
     used = wrapped(f"use {uses}, only: {kinds}{types}", "")
     hidden = wrapped(f"private :: {kinds}{types}", "")
     c_kinds = "c_int, c_double"
-    return (f"{NOTE}module {name}\nuse, intrinsic :: iso_c_binding, only: {c_kinds}\n{used}implicit none\npublic\nprivate :: {c_kinds}\n{hidden}{own}{GROUPS}\n{POINTS}{NO_FUNCTIONS}{body}end module {name}\n")
+    head = f"use, intrinsic :: iso_c_binding, only: {c_kinds}\n{used}implicit none\npublic\nprivate :: {c_kinds}\n{hidden}"
+    return (f"{NOTE}module {name}\n{head}{own}{GROUPS}\n{POINTS}{NO_FUNCTIONS}{body}end module {name}\n")
 
 
 def rhizome_old(tables):
