@@ -57,9 +57,9 @@ torture: build
 figures: build
 	@tools/figures --budget $(BUDGET)
 
-# docs/ and the reference as pages, in build/site; mkdocs comes with the packages of `make check`.
+# docs/ and the reference as pages, in build/site.
 site: build
-	@tools/setup --check
+	@tools/setup --site
 	@tools/site --build $(BUILD) --out $(BUILD)/site
 
 # The packages of Debian, in build/packages: make deb RELEASE=13 (default: the release of this machine). deb-check: of both releases, and whether

@@ -9,9 +9,9 @@
  * WRITE_MS WHOLE_MS`: of the slowest rank, the call, and the call with MPI_File_sync (with --sync)
  * and MPI_File_close. Opening, and setting the view, are not in it.
  *
- *   blocks     a cube, of which each rank has a block; the ranks are a grid in three dimensions
- * (MPI_Dims_create) strided    rows of 64 KiB, one of each rank in turn records    records of 64 B,
- * one of each rank in turn: of a sixteenth of the bytes
+ *   blocks     a cube, of which each rank has a block; the ranks are a grid (MPI_Dims_create)
+ *   strided    rows of 64 KiB, one of each rank in turn
+ *   records    records of 64 B, one of each rank in turn: of a sixteenth of the bytes
  */
 #include <mpi.h>
 
@@ -78,7 +78,6 @@ static void make_blocks(struct pattern *pattern, int64_t all)
 static void make_turns(struct pattern *pattern, int64_t all, int row)
 {
     int64_t rows = all / row / size > 0 ? all / row / size : 1;
-    MPI_Datatype one;
     pattern->all = rows * row * size;
     room_for(pattern, rows * row);
     double *next = pattern->data;
@@ -88,9 +87,7 @@ static void make_turns(struct pattern *pattern, int64_t all, int row)
         }
     }
     int whole = row * size, first = row * rank;
-    MPI_Type_create_subarray(1, &whole, &row, &first, MPI_ORDER_C, MPI_DOUBLE, &one);
-    MPI_Type_contiguous(1, one, &pattern->view);
-    MPI_Type_free(&one);
+    MPI_Type_create_subarray(1, &whole, &row, &first, MPI_ORDER_C, MPI_DOUBLE, &pattern->view);
 }
 
 static int make(struct pattern *pattern, const char *name, int64_t all)

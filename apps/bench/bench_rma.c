@@ -13,8 +13,8 @@
  *   get N      the same with MPI_Get
  *   fetch 8    the same with MPI_Fetch_and_op (MPI_SUM of an int64_t)
  *   swap 8     the same with MPI_Compare_and_swap
- *   puts N     bandwidth of 16 MPI_Put of N bytes to places one behind the other, and a flush, 10^6
- * bytes per second gets N     the same with MPI_Get
+ *   puts N     16 MPI_Put of N bytes one behind the other, and a flush, 10^6 bytes per second
+ *   gets N     the same with MPI_Get
  *
  *   lock N     MPI_Win_lock (exclusive), MPI_Put of N bytes, MPI_Win_unlock, microseconds
  *   fence N    MPI_Put of N bytes and MPI_Win_fence, microseconds

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parses a command line by its table, and reports errors with a hint at the likely intended
  * option. */
-#include "cli/cli.h"
+#include "cli/cli_private.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -72,26 +72,12 @@ static bool matches(const struct rz_cli_option *option, const char *word, const 
     return false;
 }
 
-/* The k-th table of options; NULL: there are no more. */
-static const struct rz_cli_option *table_of(const struct rz_cli *cli, size_t k)
-{
-    if (k == 0) {
-        return cli->options;
-    }
-    return cli->more ? cli->more[k - 1] : NULL;
-}
-
-static bool is_last(const struct rz_cli_option *option)
-{
-    return !option->name && !option->help;
-}
-
 static const struct rz_cli_option *find(const struct rz_cli *cli, const char *word,
                                         const char **value)
 {
     const struct rz_cli_option *option;
-    for (size_t k = 0; (option = table_of(cli, k)); k++) {
-        for (; !is_last(option); option++) {
+    for (size_t k = 0; (option = rz_cli_table(cli, k)); k++) {
+        for (; !rz_cli_is_last(option); option++) {
             if (matches(option, word, value)) {
                 return option;
             }
@@ -108,8 +94,8 @@ static _Noreturn void refuse_unknown(const struct rz_cli *cli, const char *word)
     if (cli->elsewhere && find(cli->elsewhere, word, &nearest)) {
         rz_cli_refuse(cli, "option '%s' %s", word, cli->where);
     }
-    for (size_t k = 0; (option = table_of(cli, k)); k++) {
-        for (; !is_last(option) && n < OPTIONS_MAX; option++) {
+    for (size_t k = 0; (option = rz_cli_table(cli, k)); k++) {
+        for (; !rz_cli_is_last(option) && n < OPTIONS_MAX; option++) {
             if (option->name) {
                 names[n++] = option->name;
             }

@@ -42,30 +42,29 @@ static void words(FILE *out, const char *argument)
     }
 }
 
+/* Through the tables of the command, then the common one. */
 struct walk {
     const struct rz_cli *cli;
-    const struct rz_cli_option *next;
+    const struct rz_cli_option *next; /* NULL: the table has not begun */
     size_t table;
+    bool common;
 };
 
-/* The table behind the one of this walk, or NULL: those of the command, then the common one. */
-static const struct rz_cli_option *table_behind(struct walk *walk)
+/* The first option of the next table; NULL: there is none. */
+static const struct rz_cli_option *next_table(struct walk *walk)
 {
-    size_t k = walk->table++;
-    for (size_t i = 0; i < k; i++) {
-        if (!walk->cli->more || !walk->cli->more[i]) {
-            return i + 1 == k ? rz_cli_common : NULL;
-        }
-    }
-    return k == 0 ? walk->cli->options : walk->cli->more[k - 1];
+    const struct rz_cli_option *own = walk->common ? NULL : rz_cli_table(walk->cli, walk->table++);
+    bool common = !own && !walk->common;
+    walk->common |= common;
+    return common ? rz_cli_common : own;
 }
 
 /* The next option that has a name, or NULL. */
 static const struct rz_cli_option *next_option(struct walk *walk)
 {
     for (;;) {
-        while (!walk->next || (!walk->next->name && !walk->next->help)) {
-            if (!(walk->next = table_behind(walk))) {
+        while (!walk->next || rz_cli_is_last(walk->next)) {
+            if (!(walk->next = next_table(walk))) {
                 return NULL;
             }
         }

@@ -209,6 +209,12 @@ int rz_rzsim_replay(int argc, char **argv)
     if (!request.options.path && !request.seed_given) {
         rz_cli_refuse(&replay_cli, "it needs --seed or --path");
     }
+    const struct rz_sim_options *options = &request.options;
+    uint32_t members = options->members > 0 ? options->members : options->scenario->members;
+    if (options->plan && !rz_sim_plan_fits(options->plan, members)) {
+        rz_cli_refuse(&replay_cli, "--plan names a member that is not there: the run has %u",
+                      members);
+    }
     rz_sim_replay(&request.options, &result);
     return result.violated ? RZ_RZSIM_BAD : RZ_RZSIM_GOOD;
 }

@@ -14,7 +14,6 @@ const struct rz_explain_subject *rz_explain_find(const char *name);
 /* i = 0, 1, ... until NULL. */
 const struct rz_explain_subject *rz_explain_at(size_t i);
 const char *rz_explain_name(const struct rz_explain_subject *subject);
-const char *rz_explain_title(const struct rz_explain_subject *subject);
 uint32_t rz_explain_members_max(const struct rz_explain_subject *subject);
 
 struct rz_explain_options {

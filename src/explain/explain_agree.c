@@ -65,11 +65,6 @@ static const struct rz_sim_scenario scenario = {.name = "explain",
                                                 .liveness = liveness,
                                                 .fenced = true};
 
-static uint32_t notice_bit(uint32_t what)
-{
-    return what;
-}
-
 static bool decides(const struct rz_explain_step *step)
 {
     return step->notices >> RZ_AGREE_DECIDED & 1;
@@ -125,9 +120,7 @@ static void say_request(const struct rz_explain_step *step, struct rz_explain_wo
 
 static void say_told(const struct rz_explain_step *step, struct rz_explain_words *words)
 {
-    char list[64];
     const char *then_one = "", *then_many = "";
-    rz_explain_list(step->told, list, sizeof(list));
     if (decides(step)) {
         then_one = ": it waits for no other member now, decides, and sends the decision down";
         then_many = ": they decide, and send the decision down";
@@ -141,8 +134,7 @@ static void say_told(const struct rz_explain_step *step, struct rz_explain_words
         then_one = ", and sends the decision to its new children";
         then_many = ", and send the decision to their new children";
     }
-    snprintf(words->one, sizeof(words->one), "learns that %s failed%s", list, then_one);
-    snprintf(words->many, sizeof(words->many), "learn that %s failed%s", list, then_many);
+    rz_explain_say_told(words, step, then_one, then_many);
 }
 
 static void say(struct rz_sim *sim, const struct rz_explain_step *step,
@@ -227,7 +219,6 @@ const struct rz_explain_subject rz_explain_agree = {
     .members_max = 31,
     .tree = 1,
     .type = {"UP: the values of a subtree", "DOWN: the decision", "REQUEST: what do you know?"},
-    .notice_bit = notice_bit,
     .say = say,
     .look = look,
     .links = links};

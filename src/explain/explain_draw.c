@@ -35,13 +35,6 @@ const char rz_explain_style[] =
     ".thin{stroke-width:1.3;stroke-opacity:.8}.faint{stroke-opacity:.25}"
     ".cursor{fill:#f3c64b;fill-opacity:.28}";
 
-enum { KINDS = 4 }; /* of arrows, by colour */
-
-static uint8_t kind_of(uint8_t type)
-{
-    return type < KINDS ? type : KINDS - 1;
-}
-
 void rz_explain_escape(const char *text, FILE *out)
 {
     for (; *text; text++) {
@@ -64,7 +57,7 @@ void rz_explain_escape(const char *text, FILE *out)
 void rz_explain_draw_heads(FILE *out)
 {
     fputs("<defs>", out);
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = 0; kind < RZ_EXPLAIN_KINDS; kind++) {
         fprintf(out,
                 "<marker id=\"head%d\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" "
                 "markerWidth=\"11\" markerHeight=\"11\" markerUnits=\"userSpaceOnUse\" "
@@ -140,7 +133,7 @@ static void draw_arrow(const struct rz_explain *explain, const struct rz_explain
     double x = b.x - a.x, y = b.y - a.y, r = radius(explain);
     struct place bend = {(a.x + b.x) / 2 - 0.09 * y, (a.y + b.y) / 2 + 0.09 * x};
     struct place from = towards(a, bend, r + 2), to = towards(b, bend, r + 3);
-    uint8_t kind = kind_of(arrow->type);
+    uint8_t kind = rz_explain_kind(arrow->type);
     if (!arrow->lost) {
         fprintf(out,
                 "<path class=\"m m%u%s\" marker-end=\"url(#head%u)\" "
@@ -247,7 +240,8 @@ static void draw_legend(const struct rz_explain *explain, FILE *out)
             fprintf(out,
                     "<path class=\"m m%u\" marker-end=\"url(#head%u)\" d=\"M%.0f,%d h34\"/>"
                     "<text class=\"label\" x=\"%.0f\" y=\"%d\" font-size=\"15\">",
-                    kind_of(type), kind_of(type), x, LEGEND_Y, x + 42, LEGEND_Y + 5);
+                    rz_explain_kind(type), rz_explain_kind(type), x, LEGEND_Y, x + 42,
+                    LEGEND_Y + 5);
             rz_explain_escape(name, out);
             fputs("</text>\n", out);
             x += 66 + 8.2 * (double)strlen(name);

@@ -43,11 +43,6 @@ static const struct rz_sim_scenario scenario = {.name = "explain",
                                                 .crash_until = 8 * RZ_EXPLAIN_UNIT,
                                                 .horizon = 400 * RZ_EXPLAIN_UNIT};
 
-static uint32_t notice_bit(uint32_t what)
-{
-    return what;
-}
-
 static void say_detected(const struct rz_explain_step *step, struct rz_explain_words *words)
 {
     unsigned failed = (unsigned)step->arg[0];
@@ -83,17 +78,10 @@ static void say(struct rz_sim *sim, const struct rz_explain_step *step,
 static void look(struct rz_sim *sim, rz_id member, struct rz_explain_look *look)
 {
     const struct rz_gossip *gossip = rz_sim_state(sim, member);
-    uint32_t n, bits = 0;
-    char list[64];
+    uint32_t n;
     const uint64_t *failed = rz_gossip_failed(gossip, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        bits |= rz_explain_bit((rz_id)failed[i]);
-    }
     look->tone = rz_gossip_returned(gossip) ? RZ_TONE_DONE : n > 0 ? RZ_TONE_ALARM : RZ_TONE_IDLE;
-    if (n > 0) {
-        rz_explain_list(bits, list, sizeof(list));
-        snprintf(look->label[0], RZ_EXPLAIN_LABEL, "knows %.24s", list);
-    }
+    rz_explain_label_known(failed, n, look->label[0]);
     if (look->tone == RZ_TONE_DONE) {
         snprintf(look->label[1], RZ_EXPLAIN_LABEL, "has returned");
     }
@@ -119,6 +107,5 @@ const struct rz_explain_subject rz_explain_gossip = {
     .members_max = 32,
     .periodic = true,
     .type = {"PING: my list", "REPLY: my list"},
-    .notice_bit = notice_bit,
     .say = say,
     .look = look};

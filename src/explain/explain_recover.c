@@ -60,16 +60,6 @@ static void say_decision(const struct rz_explain_step *step, struct rz_explain_w
     snprintf(words->many, sizeof(words->many), "%s: %s", all, what);
 }
 
-static void say_told(const struct rz_explain_step *step, struct rz_explain_words *words)
-{
-    char list[64];
-    rz_explain_list(step->told, list, sizeof(list));
-    const char *one = step->sent[UP] ? ", and contributes it to the next agreement" : "";
-    const char *many = step->sent[UP] ? ", and contribute it to the next agreement" : "";
-    snprintf(words->one, sizeof(words->one), "learns that %s failed%s", list, one);
-    snprintf(words->many, sizeof(words->many), "learn that %s failed%s", list, many);
-}
-
 static void say(struct rz_sim *sim, const struct rz_explain_step *step,
                 struct rz_explain_words *words)
 {
@@ -77,7 +67,9 @@ static void say(struct rz_sim *sim, const struct rz_explain_step *step,
     if (step->notices) {
         say_decision(step, words);
     } else if (step->trigger == RZ_SIM_SEES_TOLD) {
-        say_told(step, words);
+        rz_explain_say_told(words, step,
+                            step->sent[UP] ? ", and contributes it to the next agreement" : "",
+                            step->sent[UP] ? ", and contribute it to the next agreement" : "");
     } else if (step->sent[REQUEST]) {
         rz_explain_say(words, "asks its new children for what they know",
                        "ask their new children for what they know");

@@ -55,16 +55,10 @@ static const struct rz_sim_scenario scenario = {.name = "explain",
                                                 .crash_until = 16 * RZ_EXPLAIN_UNIT,
                                                 .horizon = 400 * RZ_EXPLAIN_UNIT};
 
-static uint32_t notice_bit(uint32_t what)
-{
-    return what;
-}
-
 static void say(struct rz_sim *sim, const struct rz_explain_step *step,
                 struct rz_explain_words *words)
 {
-    const struct rz_ring *ring = rz_sim_state(sim, step->member);
-    char list[64];
+    (void)sim;
     if (step->notices >> RZ_RING_SUSPECT & 1) {
         snprintf(words->one, sizeof(words->one),
                  "has heard nothing from %u for the timeout: it takes %u for failed, asks its next "
@@ -72,11 +66,9 @@ static void say(struct rz_sim *sim, const struct rz_explain_step *step,
                  (unsigned)step->arg[0], (unsigned)step->arg[0]);
         rz_explain_say_alike(words);
     } else if (step->trigger == RZ_SIM_SEES_TOLD) {
-        rz_explain_list(step->told, list, sizeof(list));
         const char *then =
             step->sent[RZ_RING_REQUEST] ? ", and asks its next predecessor for heartbeats" : "";
-        snprintf(words->one, sizeof(words->one), "learns that %s failed%s", list, then);
-        snprintf(words->many, sizeof(words->many), "learn that %s failed", list);
+        rz_explain_say_told(words, step, then, "");
     } else if (step->trigger == RZ_SIM_SEES_RECEIVE && step->message.type == RZ_RING_REQUEST) {
         snprintf(words->one, sizeof(words->one),
                  "is asked by %u, and sends its heartbeats there from now on", step->other);
@@ -85,7 +77,6 @@ static void say(struct rz_sim *sim, const struct rz_explain_step *step,
         rz_explain_say(words, "sends a heartbeat to its observer",
                        "send a heartbeat, each to its observer");
     }
-    (void)ring;
 }
 
 static void look(struct rz_sim *sim, rz_id member, struct rz_explain_look *look)
@@ -94,19 +85,11 @@ static void look(struct rz_sim *sim, rz_id member, struct rz_explain_look *look)
     rz_id observed = rz_ring_observing(ring);
     uint32_t n;
     const uint64_t *out = rz_ring_out(ring, &n);
-    uint32_t bits = 0;
-    char list[64];
-    for (uint32_t i = 0; i < n; i++) {
-        bits |= rz_explain_bit((rz_id)out[i]);
-    }
     look->tone = n > 0 ? RZ_TONE_ALARM : RZ_TONE_IDLE;
     if (observed != RZ_ID_NONE) {
         snprintf(look->label[0], RZ_EXPLAIN_LABEL, "watches %u", observed);
     }
-    if (n > 0) {
-        rz_explain_list(bits, list, sizeof(list));
-        snprintf(look->label[1], RZ_EXPLAIN_LABEL, "knows %.24s", list);
-    }
+    rz_explain_label_known(out, n, look->label[1]);
 }
 
 static void links(struct rz_sim *sim, struct rz_explain_frame *frame)
@@ -139,7 +122,6 @@ const struct rz_explain_subject rz_explain_ring = {
     .periodic = true,
     .quiet = 1u << RZ_RING_HEARTBEAT,
     .type = {"HEARTBEAT", "REQUEST: send your heartbeats to me", "QUIT: I leave"},
-    .notice_bit = notice_bit,
     .say = say,
     .look = look,
     .links = links};

@@ -75,6 +75,15 @@ void rz_explain_say_alike(struct rz_explain_words *words)
     memcpy(words->many, words->one, sizeof(words->many));
 }
 
+void rz_explain_say_told(struct rz_explain_words *words, const struct rz_explain_step *step,
+                         const char *then_one, const char *then_many)
+{
+    char list[64];
+    rz_explain_list(step->told, list, sizeof(list));
+    snprintf(words->one, sizeof(words->one), "learns that %s failed%s", list, then_one);
+    snprintf(words->many, sizeof(words->many), "learn that %s failed%s", list, then_many);
+}
+
 /* Takes the member out of the sentences that are minor; those without members go. */
 static void drop_minor(struct rz_explain_frame *frame, rz_id member)
 {
@@ -192,8 +201,6 @@ static void begin_step(struct rz_explain *explain, struct rz_sim *sim,
     }
     if (seen->sight == RZ_SIM_SEES_TOLD) {
         explain->step.told |= rz_explain_bit(seen->other);
-    } else if (seen->sight == RZ_SIM_SEES_CALL) {
-        explain->step.what = seen->what;
     } else if (seen->sight == RZ_SIM_SEES_RECEIVE) {
         explain->step.message = *seen->message;
         struct rz_explain_arrow *arrow = arrow_of(explain, seen->packet, seen->member);
@@ -223,7 +230,8 @@ static void see(void *data, struct rz_sim *sim, const struct rz_sim_seen *seen)
         note_loss(explain, seen);
         break;
     case RZ_SIM_SEES_NOTICE: {
-        uint32_t bit = explain->subject->notice_bit(seen->what);
+        uint32_t bit =
+            explain->subject->notice_bit ? explain->subject->notice_bit(seen->what) : seen->what;
         if (bit < 32) {
             explain->step.notices |= UINT32_C(1) << bit;
             memcpy(explain->step.arg, seen->arg, sizeof(explain->step.arg));
@@ -237,7 +245,6 @@ static void see(void *data, struct rz_sim *sim, const struct rz_sim_seen *seen)
                        &(struct rz_sim_seen){.sight = RZ_SIM_SEES_END, .member = seen->member});
         }
         explain->step.fails |= seen->sight == RZ_SIM_SEES_FAIL;
-        explain->step.halts |= seen->sight == RZ_SIM_SEES_HALT;
         explain->failed |= seen->sight == RZ_SIM_SEES_FAIL ? rz_explain_bit(seen->member) : 0;
         break;
     case RZ_SIM_SEES_END:
@@ -359,24 +366,6 @@ static void number_frames(struct rz_explain *explain)
     }
 }
 
-/* Whether all members in the plan exist. */
-static bool plan_fits(const char *plan, uint32_t members)
-{
-    if (strlen(plan) >= sizeof(((struct rz_explain *)0)->plan)) {
-        return false;
-    }
-    for (const char *at = plan; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (*at >= '0' && *at <= '9' && strtoul(at, NULL, 10) >= members) {
-            return false;
-        }
-        if (strncmp(at, "pause:", 6) == 0 && strtoul(at + 6, NULL, 10) >= members) {
-            return false;
-        }
-    }
-    return true;
-}
-
 struct rz_explain *rz_explain_run(const struct rz_explain_options *options, const char **why)
 {
     const struct rz_explain_subject *subject = options->subject;
@@ -392,8 +381,11 @@ struct rz_explain *rz_explain_run(const struct rz_explain_options *options, cons
         explain->kill = explain->members - 1;
     }
     bool good = true;
-    if (options->plan && !plan_fits(options->plan, explain->members)) {
-        *why = "the plan is too long, or names a member that there is not";
+    if (options->plan && strlen(options->plan) >= sizeof(explain->plan)) {
+        *why = "the plan is too long";
+        good = false;
+    } else if (options->plan && !rz_sim_plan_fits(options->plan, explain->members)) {
+        *why = "the plan names a member that is not there";
         good = false;
     } else if (options->plan) {
         snprintf(explain->plan, sizeof(explain->plan), "%s", options->plan);

@@ -118,17 +118,13 @@ static double step_width(const struct rz_explain *explain)
 /* A frame that is not shown lies between its neighbours. */
 static double lane_x(const struct rz_explain *explain, uint32_t at)
 {
-    uint32_t before = 0;
-    double behind = 0;
-    for (uint32_t i = 0; i <= at; i++) {
+    for (uint32_t i = at + 1; i-- > 0;) {
         if (explain->frame[i].shown) {
-            before = explain->frame[i].number;
-            behind = 0;
-        } else {
-            behind = 0.5;
+            double behind = i < at ? 0.5 : 0;
+            return LANES_LEFT + (explain->frame[i].number - 0.5 + behind) * step_width(explain);
         }
     }
-    return LANES_LEFT + (before - 0.5 + behind) * step_width(explain);
+    return LANES_LEFT;
 }
 
 static double lane_y(rz_id id)
@@ -188,7 +184,8 @@ static void draw_lane_messages(const struct rz_explain *explain, FILE *out)
 {
     for (uint32_t i = 0; i < explain->n_arrows; i++) {
         const struct rz_explain_arrow *arrow = &explain->arrow[i];
-        uint8_t kind = arrow->type < 4 ? arrow->type : 3;
+        uint8_t kind = rz_explain_kind(arrow->type);
+        char end[32] = "";
         bool quiet = explain->subject->quiet >> arrow->type & 1;
         if (!explain->frame[arrow->sent].shown && quiet) {
             continue;
@@ -201,14 +198,11 @@ static void draw_lane_messages(const struct rz_explain *explain, FILE *out)
         } else if (arrow->received != RZ_EXPLAIN_NEVER) {
             x2 = lane_x(explain, arrow->received);
         }
+        if (!arrow->lost) {
+            snprintf(end, sizeof(end), "marker-end=\"url(#head%u)\" ", kind);
+        }
         fprintf(out, "<path class=\"m thin m%u%s\" %sd=\"M%.1f,%.1f L%.1f,%.1f\"/>\n", kind,
-                quiet ? " faint" : "",
-                arrow->lost ? ""
-                : kind == 0 ? "marker-end=\"url(#head0)\" "
-                : kind == 1 ? "marker-end=\"url(#head1)\" "
-                : kind == 2 ? "marker-end=\"url(#head2)\" "
-                            : "marker-end=\"url(#head3)\" ",
-                x1, y1, x2, y2);
+                quiet ? " faint" : "", end, x1, y1, x2, y2);
     }
 }
 

@@ -47,26 +47,17 @@ static const struct rz_sim_scenario scenario = {.name = "explain",
                                                 .safety = safety,
                                                 .liveness = liveness};
 
-static uint32_t notice_bit(uint32_t what)
-{
-    return what;
-}
-
 static void say(struct rz_sim *sim, const struct rz_explain_step *step,
                 struct rz_explain_words *words)
 {
     bool sends = step->sent[RZ_SPREAD_NEWS], new = step->notices >> RZ_SPREAD_DELIVER & 1;
-    char list[64];
     (void)sim;
     if (step->trigger == RZ_SIM_SEES_CALL) {
         rz_explain_say(words, "begins the broadcast: it sends the item to its children in its tree",
                        "begin the broadcast");
     } else if (step->trigger == RZ_SIM_SEES_TOLD) {
-        rz_explain_list(step->told, list, sizeof(list));
-        snprintf(words->one, sizeof(words->one), "learns that %s failed%s", list,
-                 sends ? ", and sends the item beside the tree, too" : "");
-        snprintf(words->many, sizeof(words->many), "learn that %s failed%s", list,
-                 sends ? ", and send the item beside the tree, too" : "");
+        rz_explain_say_told(words, step, sends ? ", and sends the item beside the tree, too" : "",
+                            sends ? ", and send the item beside the tree, too" : "");
     } else if (step->trigger == RZ_SIM_SEES_TICK && sends) {
         rz_explain_say(words,
                        "sends the item to the neighbours that have not shown that they have it",
@@ -123,7 +114,6 @@ const struct rz_explain_subject rz_explain_spread = {
     .kill = 1,
     .members_max = 32,
     .type = {"NEWS: the item"},
-    .notice_bit = notice_bit,
     .say = say,
     .look = look,
     .links = links};

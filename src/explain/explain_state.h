@@ -18,13 +18,12 @@ struct rz_explain_step {
     enum rz_sim_sight trigger; /* RECEIVE, CALL, TICK or TOLD; END: it only failed or was stopped */
     rz_id other;               /* RECEIVE: the sender; TOLD: the failed member, the first of them */
     uint32_t told;             /* TOLD: their bits */
-    uint32_t what;             /* CALL */
     struct rz_message message; /* RECEIVE */
     uint32_t sent[8]; /* by type of message: the bits of the receivers; of the types below 8 */
     uint32_t lost;    /* receivers that get nothing because the member failed in this step */
     uint32_t notices; /* bits of the subject's notices, by rz_explain_subject.notice_bit */
     uint64_t arg[4];  /* of the last notice that has a bit */
-    bool fails, halts;
+    bool fails;
 };
 
 /* How a member looks at the end of a step. */
@@ -44,8 +43,13 @@ struct rz_explain_words {
 void rz_explain_say(struct rz_explain_words *words, const char *one, const char *many);
 /* The same clause for one and many. */
 void rz_explain_say_alike(struct rz_explain_words *words);
+/* "learns that 3 failed", and what it does then. */
+void rz_explain_say_told(struct rz_explain_words *words, const struct rz_explain_step *step,
+                         const char *then_one, const char *then_many);
 /* "3", "3 and 5", "3, 5 and 6" */
 void rz_explain_list(uint32_t bits, char *text, size_t bytes);
+/* "knows 3 and 5": the label of a member with a list of failed ones; none: no label. */
+void rz_explain_label_known(const uint64_t *failed, uint32_t n, char label[RZ_EXPLAIN_LABEL]);
 
 struct rz_explain_sentence {
     struct rz_explain_words words;
@@ -106,7 +110,7 @@ struct rz_explain_subject {
     uint32_t tree;  /* drawn as a binary tree; 0: on a circle */
     uint32_t quiet; /* bits of the messages whose arrival is not drawn */
     const char *type[8]; /* names of the messages */
-    /* The bit of a notice in rz_explain_step.notices; 32 or more: none. */
+    /* The bit of a notice in rz_explain_step.notices; 32 or more: none. Optional: its number. */
     uint32_t (*notice_bit)(uint32_t what);
     /* What the step means; called at its end. */
     void (*say)(struct rz_sim *sim, const struct rz_explain_step *step,
@@ -145,6 +149,13 @@ void rz_explain_escape(const char *text, FILE *out);
 /* The same for the timeline, of this size. */
 void rz_explain_timeline_size(const struct rz_explain *explain, unsigned *width, unsigned *height);
 void rz_explain_draw_lines(const struct rz_explain *explain, FILE *out);
+
+enum { RZ_EXPLAIN_KINDS = 4 }; /* of arrows, by colour */
+
+static inline uint8_t rz_explain_kind(uint8_t type)
+{
+    return type < RZ_EXPLAIN_KINDS ? type : RZ_EXPLAIN_KINDS - 1;
+}
 
 static inline uint32_t rz_explain_bit(rz_id id)
 {

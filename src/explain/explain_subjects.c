@@ -29,11 +29,6 @@ const char *rz_explain_name(const struct rz_explain_subject *subject)
     return subject->name;
 }
 
-const char *rz_explain_title(const struct rz_explain_subject *subject)
-{
-    return subject->title;
-}
-
 uint32_t rz_explain_members_max(const struct rz_explain_subject *subject)
 {
     return subject->members_max;

@@ -2,8 +2,6 @@
 /* Sentences, and the run as text. */
 #include "explain/explain_state.h"
 
-#include <string.h>
-
 void rz_explain_list(uint32_t bits, char *text, size_t bytes)
 {
     uint32_t left = (uint32_t)__builtin_popcount(bits);
@@ -17,6 +15,19 @@ void rz_explain_list(uint32_t bits, char *text, size_t bytes)
                                      : left == 1 ? " and "
                                                  : "");
         }
+    }
+}
+
+void rz_explain_label_known(const uint64_t *failed, uint32_t n, char label[RZ_EXPLAIN_LABEL])
+{
+    char list[64];
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        bits |= rz_explain_bit((rz_id)failed[i]);
+    }
+    if (bits) {
+        rz_explain_list(bits, list, sizeof(list));
+        snprintf(label, RZ_EXPLAIN_LABEL, "knows %.24s", list);
     }
 }
 

@@ -8,14 +8,19 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 
+bool rz_image_map_at(uintptr_t at, uint64_t bytes)
+{
+    long got = RZ_RAW6(mmap, at, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+    if (got != (long)at && !rz_raw_failed(got)) { /* a kernel that takes the address for a hint */
+        RZ_RAW2(munmap, got, bytes);
+    }
+    return got == (long)at;
+}
+
 static bool map_area(void)
 {
-    long at = RZ_RAW6(mmap, RZ_IMAGE_REGION, sizeof(struct rz_image_area), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
-    if (at != (long)RZ_IMAGE_REGION) {
-        if (!rz_raw_failed(at)) { /* a kernel that takes the address for a hint */
-            RZ_RAW2(munmap, at, sizeof(struct rz_image_area));
-        }
+    if (!rz_image_map_at(RZ_IMAGE_REGION, sizeof(struct rz_image_area))) {
         return false;
     }
     RZ_AREA->fd = RZ_AREA->protector = RZ_AREA->pagemap = -1;

@@ -42,6 +42,8 @@ enum rz_image_pool {
     RZ_POOL_COUNT
 };
 
+#define RZ_NO_SLOT UINT64_MAX /* the value of a page that has none yet */
+
 enum rz_image_thread_state {
     RZ_THREAD_FREE, /* the kernel stores this where a thread that ends has been told to */
     RZ_THREAD_CALLED,
@@ -106,6 +108,7 @@ struct rz_image_area {
 #define RZ_AREA ((struct rz_image_area *)RZ_IMAGE_REGION)
 
 /* area.c */
+bool rz_image_map_at(uintptr_t at, uint64_t bytes); /* nothing is there; false: something is */
 bool rz_image_area_ready(void); /* makes the area; false: another mapping is there */
 rz_status_t rz_image_refuse(rz_status_t status, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* %s %d %lu %lx; returns status */
@@ -125,6 +128,35 @@ bool rz_image_pool_add(enum rz_image_pool pool, const struct rz_image_run *run);
 static inline uint64_t rz_image_pool_runs(enum rz_image_pool pool)
 {
     return RZ_AREA->pool_used[pool] / sizeof(struct rz_image_run);
+}
+/* The same, but a run that continues the last one becomes part of it: with the same value, or where
+ * values count up with the pages, with the next one. */
+bool rz_image_pool_append(enum rz_image_pool pool, struct rz_image_run run, bool counts);
+
+/* Through the runs of a pool, ascending; also in the restore program. */
+struct rz_image_cursor {
+    const struct rz_image_run *run, *end;
+};
+
+static inline struct rz_image_cursor rz_image_cursor_of(enum rz_image_pool pool)
+{
+    const struct rz_image_run *runs = rz_image_pool(pool);
+    return (struct rz_image_cursor){runs, runs + rz_image_pool_runs(pool)};
+}
+
+/* Whether the page is in the list; *pages is cut to how many from it on are or are not, alike. */
+static inline bool rz_image_look(struct rz_image_cursor *cursor, uint64_t page, uint64_t *pages)
+{
+    while (cursor->run < cursor->end && cursor->run->page + cursor->run->pages <= page) {
+        cursor->run++;
+    }
+    if (cursor->run == cursor->end) {
+        return false;
+    }
+    bool inside = cursor->run->page <= page;
+    uint64_t until = inside ? cursor->run->page + cursor->run->pages : cursor->run->page;
+    *pages = *pages < until - page ? *pages : until - page;
+    return inside;
 }
 
 /* excluded.c; also in the restore program */
@@ -181,6 +213,8 @@ void rz_image_number(char *to, uint64_t value);
 rz_status_t rz_image_scan(const struct rz_image_tables *tables);
 rz_status_t rz_image_scan_hashes(const struct rz_image_tables *tables);
 void rz_image_forget_changes(void);
+/* Before descriptors are looked at: what the program has under a lost one's number is its own. */
+void rz_image_check_protector(void);
 rz_status_t rz_image_plan(uint64_t older_slots, uint64_t older_save);
 /* The list of known changes as of now, for a restore that leaves unchanged pages alone. */
 rz_status_t rz_image_know_changes(void);

@@ -84,6 +84,13 @@ static bool tried_on(volatile uint8_t *page)
     return true;
 }
 
+/* The number is the program's again. */
+static void lose_protector(void)
+{
+    rz_image_include_descriptor(RZ_AREA->protector);
+    RZ_AREA->protector = -1;
+}
+
 static bool try_protection(void)
 {
     struct uffdio_api api = {.api = UFFD_API,
@@ -106,9 +113,8 @@ static bool try_protection(void)
         RZ_RAW2(munmap, page, RZ_IMAGE_PAGE);
     }
     if (!works) {
-        rz_image_include_descriptor(RZ_AREA->protector);
         RZ_RAW1(close, RZ_AREA->protector);
-        RZ_AREA->protector = -1;
+        lose_protector();
     }
     return works;
 }
@@ -126,13 +132,18 @@ static bool protector_is_ours(void)
     return rz_raw_same(name, "anon_inode:[userfaultfd]");
 }
 
+void rz_image_check_protector(void)
+{
+    if (RZ_AREA->method == RZ_METHOD_PROTECTION && !protector_is_ours()) {
+        lose_protector();
+        RZ_AREA->method = RZ_METHOD_UNKNOWN;
+    }
+}
+
 static void choose_method(void)
 {
     enum rz_image_method wanted = RZ_AREA->method_wanted;
-    if (RZ_AREA->method == RZ_METHOD_PROTECTION && !protector_is_ours()) {
-        RZ_AREA->protector = -1;
-        RZ_AREA->method = RZ_METHOD_UNKNOWN;
-    }
+    rz_image_check_protector();
     if (RZ_AREA->method == RZ_METHOD_UNKNOWN || (wanted && RZ_AREA->method != wanted)) {
         rz_image_forget_changes();
         RZ_AREA->method = wanted != RZ_METHOD_HASHES && try_protection() ? RZ_METHOD_PROTECTION

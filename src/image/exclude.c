@@ -4,17 +4,23 @@
 
 #include "image/raw_call.h"
 
-/* The lists are short, and changed rarely: one thread at a time, in turn. */
-static void lists_lock(void)
+#include <signal.h>
+
+/* The lists are short, and changed rarely: one thread at a time, in turn. With all signals blocked,
+ * so that no thread is stopped by a save while it has the lists, which the save needs. */
+static void lists_lock(uint64_t *mask)
 {
+    uint64_t all = ~UINT64_C(0);
+    RZ_RAW4(rt_sigprocmask, SIG_SETMASK, &all, mask, 8);
     while (atomic_flag_test_and_set(&RZ_AREA->lists)) {
         RZ_RAW0(sched_yield);
     }
 }
 
-static void lists_unlock(void)
+static void lists_unlock(const uint64_t *mask)
 {
     atomic_flag_clear(&RZ_AREA->lists);
+    RZ_RAW4(rt_sigprocmask, SIG_SETMASK, mask, 0, 8);
 }
 
 /* Whole pages inside. */
@@ -62,7 +68,8 @@ rz_status_t rz_image_exclude(const void *address, size_t bytes)
     if (!rz_image_area_ready() || range.start >= range.end) {
         return RZ_OK;
     }
-    lists_lock();
+    uint64_t signals;
+    lists_lock(&signals);
     uint32_t from, to;
     overlapping(&range, true, &from, &to);
     bool full = from == to && RZ_AREA->n_excluded == RZ_IMAGE_RANGES;
@@ -76,7 +83,7 @@ rz_status_t rz_image_exclude(const void *address, size_t bytes)
     if (!full) {
         insert(from, range);
     }
-    lists_unlock();
+    lists_unlock(&signals);
     return full ? RZ_ERR_NO_MEMORY : RZ_OK;
 }
 
@@ -88,7 +95,8 @@ rz_status_t rz_image_include(const void *address, size_t bytes)
     if (!rz_image_area_ready() || range.start >= range.end) {
         return RZ_OK;
     }
-    lists_lock();
+    uint64_t signals;
+    lists_lock(&signals);
     uint32_t from, to;
     overlapping(&range, false, &from, &to);
     bool full = false;
@@ -107,7 +115,7 @@ rz_status_t rz_image_include(const void *address, size_t bytes)
             }
         }
     }
-    lists_unlock();
+    lists_unlock(&signals);
     return full ? RZ_ERR_NO_MEMORY : RZ_OK;
 }
 
@@ -117,16 +125,21 @@ static rz_status_t set_descriptor(int fd, bool excluded)
         return RZ_ERR_INVALID;
     }
     if (rz_image_area_ready()) {
-        lists_lock();
+        uint64_t signals;
+        lists_lock(&signals);
         uint8_t bit = (uint8_t)(1 << fd % 8), *byte = &RZ_AREA->excluded_fd[fd / 8];
         *byte = (uint8_t)(excluded ? *byte | bit : *byte & ~bit);
-        lists_unlock();
+        lists_unlock(&signals);
     }
     return RZ_OK;
 }
 
+/* If it was the protector's number the program has closed that: it is the caller's now. */
 rz_status_t rz_image_exclude_descriptor(int fd)
 {
+    if (rz_image_area_ready() && fd == RZ_AREA->protector) {
+        RZ_AREA->protector = -1;
+    }
     return set_descriptor(fd, true);
 }
 
@@ -140,12 +153,13 @@ rz_status_t rz_image_exclude_thread(int tid)
     if (!rz_image_area_ready()) {
         return RZ_OK;
     }
-    lists_lock();
+    uint64_t signals;
+    lists_lock(&signals);
     bool full = RZ_AREA->n_excluded_threads == RZ_IMAGE_EXCLUDED_THREADS;
     if (!full) {
         RZ_AREA->excluded_thread[RZ_AREA->n_excluded_threads++] = tid;
     }
-    lists_unlock();
+    lists_unlock(&signals);
     return full ? RZ_ERR_NO_MEMORY : RZ_OK;
 }
 
@@ -154,7 +168,8 @@ rz_status_t rz_image_include_thread(int tid)
     if (!rz_image_area_ready()) {
         return RZ_OK;
     }
-    lists_lock();
+    uint64_t signals;
+    lists_lock(&signals);
     int *list = RZ_AREA->excluded_thread;
     for (uint32_t i = 0; i < RZ_AREA->n_excluded_threads; i++) {
         if (list[i] == tid) {
@@ -162,6 +177,6 @@ rz_status_t rz_image_include_thread(int tid)
             break;
         }
     }
-    lists_unlock();
+    lists_unlock(&signals);
     return RZ_OK;
 }

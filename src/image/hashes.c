@@ -37,13 +37,7 @@ static bool add_page(struct hash_cursor *cursor, uint64_t page, uint64_t *n)
     const struct rz_page_hash *before = hash_before(cursor, page);
     *now = rz_page_hash((const void *)(page * RZ_IMAGE_PAGE), RZ_IMAGE_PAGE);
     bool changed = !before || before->low != now->low || before->high != now->high;
-    uint64_t runs = rz_image_pool_runs(RZ_POOL_SCANNED);
-    struct rz_image_run *last = (struct rz_image_run *)rz_image_pool(RZ_POOL_SCANNED) + runs - 1;
-    if (runs > 0 && last->page + last->pages == page && last->value == changed) {
-        last->pages++;
-        return true;
-    }
-    return rz_image_pool_add(RZ_POOL_SCANNED, &(struct rz_image_run){page, 1, changed});
+    return rz_image_pool_append(RZ_POOL_SCANNED, (struct rz_image_run){page, 1, changed}, false);
 }
 
 static rz_status_t hash_region(struct hash_cursor *cursor, const struct rz_image_region *r,

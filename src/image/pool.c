@@ -5,18 +5,7 @@
 #include "image/raw_call.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-
-static bool map_at(uintptr_t at, uint64_t bytes, int protection)
-{
-    long got = RZ_RAW6(mmap, at, bytes, protection,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
-    if (got != (long)at && !rz_raw_failed(got)) {
-        RZ_RAW2(munmap, got, bytes);
-    }
-    return got == (long)at;
-}
 
 bool rz_image_pool_need(enum rz_image_pool pool, uint64_t bytes)
 {
@@ -24,8 +13,8 @@ bool rz_image_pool_need(enum rz_image_pool pool, uint64_t bytes)
     while (want < bytes) {
         want *= 2;
     }
-    if (want > RZ_IMAGE_POOL_MAX || (want > have && !map_at((uintptr_t)rz_image_pool(pool) + have,
-                                                            want - have, PROT_READ | PROT_WRITE))) {
+    if (want > RZ_IMAGE_POOL_MAX ||
+        (want > have && !rz_image_map_at((uintptr_t)rz_image_pool(pool) + have, want - have))) {
         rz_image_refuse(RZ_ERR_NO_MEMORY, "no memory for a list of %lu bytes", bytes);
         return false;
     }
@@ -43,6 +32,19 @@ bool rz_image_pool_add(enum rz_image_pool pool, const struct rz_image_run *run)
     *(struct rz_image_run *)((uint8_t *)rz_image_pool(pool) + used) = *run;
     RZ_AREA->pool_used[pool] = used + sizeof(*run);
     return true;
+}
+
+bool rz_image_pool_append(enum rz_image_pool pool, struct rz_image_run run, bool counts)
+{
+    uint64_t n = rz_image_pool_runs(pool);
+    struct rz_image_run *last = (struct rz_image_run *)rz_image_pool(pool) + n - 1;
+    bool continues =
+        n > 0 && last->page + last->pages == run.page && (!counts || last->value != RZ_NO_SLOT);
+    if (continues && last->value + (counts ? last->pages : 0) == run.value) {
+        last->pages += run.pages;
+        return true;
+    }
+    return rz_image_pool_add(pool, &run);
 }
 
 /* ---- For callers ---- */

@@ -204,20 +204,13 @@ static void take_bytes(uint64_t at, uint64_t bytes, uint64_t offset)
  * to *stop. The list has every page of this process, ascending; so have the calls. */
 static bool is_unchanged(uint64_t at, uint64_t *stop)
 {
-    const enum rz_image_pool pool = RZ_POOL_KNOWN + RZ_AREA->turn;
-    const struct rz_image_run *first = rz_image_pool(pool), *end = first + rz_image_pool_runs(pool);
-    const struct rz_image_run *run = RZ_AREA->known_at ? RZ_AREA->known_at : first;
-    while (run < end && (run->page + run->pages) * RZ_IMAGE_PAGE <= at) {
-        run++;
-    }
-    RZ_AREA->known_at = run;
-    if (run == end) {
-        return false;
-    }
-    bool inside = run->page * RZ_IMAGE_PAGE <= at;
-    uint64_t until = (inside ? run->page + run->pages : run->page) * RZ_IMAGE_PAGE;
-    *stop = *stop < until ? *stop : until;
-    return inside && run->value <= RZ_AREA->image.head.save;
+    struct rz_image_cursor known = rz_image_cursor_of(RZ_POOL_KNOWN + RZ_AREA->turn);
+    uint64_t page = at / RZ_IMAGE_PAGE, pages = *stop / RZ_IMAGE_PAGE - page;
+    known.run = RZ_AREA->known_at ? RZ_AREA->known_at : known.run;
+    bool inside = rz_image_look(&known, page, &pages);
+    RZ_AREA->known_at = known.run;
+    *stop = (page + pages) * RZ_IMAGE_PAGE;
+    return inside && known.run->value <= RZ_AREA->image.head.save;
 }
 
 static void take_pages(const struct rz_image_run *run, bool mapped)

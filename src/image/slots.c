@@ -5,48 +5,6 @@
 
 #include "image/raw_call.h"
 
-#define NO_SLOT UINT64_MAX
-
-struct run_cursor {
-    const struct rz_image_run *run, *end;
-};
-
-static struct run_cursor cursor_of(enum rz_image_pool pool)
-{
-    const struct rz_image_run *runs = rz_image_pool(pool);
-    return (struct run_cursor){runs, runs + rz_image_pool_runs(pool)};
-}
-
-/* Whether the page is in the list; *pages is cut to how many from it on are or are not, alike. */
-static bool look(struct run_cursor *cursor, uint64_t page, uint64_t *pages)
-{
-    while (cursor->run < cursor->end && cursor->run->page + cursor->run->pages <= page) {
-        cursor->run++;
-    }
-    if (cursor->run == cursor->end) {
-        return false;
-    }
-    bool inside = cursor->run->page <= page;
-    uint64_t until = inside ? cursor->run->page + cursor->run->pages : cursor->run->page;
-    *pages = *pages < until - page ? *pages : until - page;
-    return inside;
-}
-
-/* Appends a run, to the last one where it continues that; values of slots count up. */
-static bool append(enum rz_image_pool pool, struct rz_image_run run, bool counts)
-{
-    uint64_t n = rz_image_pool_runs(pool);
-    struct rz_image_run *last = (struct rz_image_run *)rz_image_pool(pool) + n - 1;
-    bool continues = n > 0 && last->page + last->pages == run.page && last->value != NO_SLOT;
-    if ((continues && last->value + (counts ? last->pages : 0) == run.value) ||
-        (n > 0 && last->page + last->pages == run.page && last->value == NO_SLOT &&
-         run.value == NO_SLOT)) {
-        last->pages += run.pages;
-        return true;
-    }
-    return rz_image_pool_add(pool, &run);
-}
-
 static bool bits_need(enum rz_image_pool pool, uint64_t bits)
 {
     uint64_t bytes = rz_pages_bitmap_bytes(bits), had = RZ_AREA->pool_used[pool];
@@ -95,34 +53,36 @@ static void mark_slots(uint64_t slot, uint64_t n)
 /* A piece of a run of own pages, alike in all lists. */
 static bool place_piece(const struct rz_image_run *piece, uint64_t slot, uint64_t older_save)
 {
-    bool counts = slot != NO_SLOT;
+    bool counts = slot != RZ_NO_SLOT;
     if (counts) {
         set_bits(RZ_POOL_USED, slot, piece->pages);
         if (piece->value > older_save) {
             mark_slots(slot, piece->pages);
         }
     }
-    return append(RZ_POOL_KNOWN + (1 - RZ_AREA->turn), *piece, false) &&
-           append(RZ_POOL_PLACED, (struct rz_image_run){piece->page, piece->pages, slot}, counts);
+    return rz_image_pool_append(RZ_POOL_KNOWN + (1 - RZ_AREA->turn), *piece, false) &&
+           rz_image_pool_append(RZ_POOL_PLACED,
+                                (struct rz_image_run){piece->page, piece->pages, slot}, counts);
 }
 
 /* The new KNOWN, and PLACED: pages with the slot that they have in the older image, or none. */
 static bool place(uint64_t older_save)
 {
     enum rz_image_pool known_pool = RZ_POOL_KNOWN + RZ_AREA->turn;
-    struct run_cursor scanned = cursor_of(RZ_POOL_SCANNED), known = cursor_of(known_pool);
-    struct run_cursor older = cursor_of(RZ_POOL_OLDER);
+    struct rz_image_cursor scanned = rz_image_cursor_of(RZ_POOL_SCANNED),
+                           known = rz_image_cursor_of(known_pool);
+    struct rz_image_cursor older = rz_image_cursor_of(RZ_POOL_OLDER);
     RZ_AREA->pool_used[RZ_POOL_PLACED] = RZ_AREA->pool_used[RZ_POOL_KNOWN + (1 - RZ_AREA->turn)] =
         0;
     for (; scanned.run < scanned.end; scanned.run++) {
         uint64_t page = scanned.run->page, end = page + scanned.run->pages;
         while (page < end) {
             struct rz_image_run piece = {page, end - page, RZ_AREA->saves};
-            if (look(&known, page, &piece.pages) && !scanned.run->value) {
+            if (rz_image_look(&known, page, &piece.pages) && !scanned.run->value) {
                 piece.value = known.run->value;
             }
-            uint64_t slot = NO_SLOT;
-            if (look(&older, page, &piece.pages)) {
+            uint64_t slot = RZ_NO_SLOT;
+            if (rz_image_look(&older, page, &piece.pages)) {
                 slot = older.run->value + (page - older.run->page);
             }
             if (!place_piece(&piece, slot, older_save)) {
@@ -137,14 +97,14 @@ static bool place(uint64_t older_save)
 /* INDEX: PLACED, in which pages without a slot get free ones, the lowest first. */
 static bool assign_slots(uint64_t older_slots, uint64_t *slots)
 {
-    struct run_cursor placed = cursor_of(RZ_POOL_PLACED);
+    struct rz_image_cursor placed = rz_image_cursor_of(RZ_POOL_PLACED);
     uint64_t free = 0, last = 0;
     RZ_AREA->pool_used[RZ_POOL_INDEX] = 0;
     for (; placed.run < placed.end; placed.run++) {
         struct rz_image_run run = *placed.run;
         while (run.pages > 0) {
             struct rz_image_run part = run;
-            if (run.value == NO_SLOT) {
+            if (run.value == RZ_NO_SLOT) {
                 while (free < older_slots && is_set(RZ_POOL_USED, free)) {
                     free++;
                 }
@@ -158,7 +118,7 @@ static bool assign_slots(uint64_t older_slots, uint64_t *slots)
                     return false;
                 }
             }
-            if (!append(RZ_POOL_INDEX, part, true)) {
+            if (!rz_image_pool_append(RZ_POOL_INDEX, part, true)) {
                 return false;
             }
             last = part.value + part.pages > last ? part.value + part.pages : last;
@@ -172,7 +132,8 @@ static bool assign_slots(uint64_t older_slots, uint64_t *slots)
 static uint64_t pages_in(enum rz_image_pool pool)
 {
     uint64_t pages = 0;
-    for (struct run_cursor cursor = cursor_of(pool); cursor.run < cursor.end; cursor.run++) {
+    for (struct rz_image_cursor cursor = rz_image_cursor_of(pool); cursor.run < cursor.end;
+         cursor.run++) {
         pages += cursor.run->pages;
     }
     return pages;

@@ -256,18 +256,23 @@ static void checkpoint_committed(struct rz_html_report *report, const struct rz_
 
 /* ---- Events ---- */
 
+static void life_joins(struct rz_html_report *report, const struct rz_launch_event *event)
+{
+    struct rz_html_life *life = life_of(report, event->rank, event->incarnation);
+    if (life && !life->joined) {
+        life->joined = event->at_ns;
+    }
+}
+
 void rz_html_report_event(struct rz_html_report *report, uint32_t by,
                           const struct rz_launch_event *event)
 {
-    struct rz_html_life *life = life_of(report, event->rank, event->incarnation);
     switch ((enum rz_event_record)event->kind) {
     case RZ_EVENT_RECORD_BEGUN:
         life_begins(report, by, event);
         break;
     case RZ_EVENT_RECORD_JOINED:
-        if (life && !life->joined) {
-            life->joined = event->at_ns;
-        }
+        life_joins(report, event);
         break;
     case RZ_EVENT_RECORD_FAILURE_SEEN:
         (event->rank == RZ_ID_NONE ? node_fails : process_fails)(report, event);

@@ -79,6 +79,13 @@ void rz_session_leave_loop(struct rz_launch_session *session)
     }
 }
 
+void rz_session_arm(struct event *timer, rz_time after)
+{
+    event_add(timer,
+              &(struct timeval){.tv_sec = (time_t)(after / RZ_SECOND),
+                                .tv_usec = (suseconds_t)(after % RZ_SECOND / RZ_MICROSECOND)});
+}
+
 static void release_lost(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
@@ -452,9 +459,7 @@ static void open_events(struct rz_launch_session *session)
         timeout = timeout > used + RZ_MILLISECOND ? timeout - used : RZ_MILLISECOND;
     }
     if (timeout) {
-        event_add(session->bound, &(struct timeval){.tv_sec = (time_t)(timeout / RZ_SECOND),
-                                                    .tv_usec = (suseconds_t)(timeout % RZ_SECOND /
-                                                                             RZ_MICROSECOND)});
+        rz_session_arm(session->bound, timeout);
     }
     rz_session_silence_open(session);
 }

@@ -133,6 +133,9 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
  * when it has been read, or is interrupted. */
 void rz_session_leave_loop(struct rz_launch_session *session);
 
+/* The timer expires so long after this. */
+void rz_session_arm(struct event *timer, rz_time after);
+
 /* No node is left. */
 bool rz_session_all_gone(const struct rz_launch_session *session);
 

@@ -100,11 +100,9 @@ static void begin_network_fault(struct rz_launch_session *session, struct rz_ses
     if (fault->duration == 0) {
         return;
     }
-    struct timeval after = {.tv_sec = (time_t)(fault->duration / RZ_SECOND),
-                            .tv_usec = (suseconds_t)(fault->duration % RZ_SECOND / RZ_MICROSECOND)};
     timed->over = event_new(session->base, -1, 0, network_fault_is_over, timed);
     rz_need_memory(timed->over, "for a fault to be injected");
-    event_add(timed->over, &after);
+    rz_session_arm(timed->over, fault->duration);
 }
 
 /* The time of a kill. The daemon that kills itself says it, too; but rzrun may read first that the
@@ -170,13 +168,11 @@ void rz_session_arm_faults(struct rz_launch_session *session)
             continue;
         }
         short persist = fault->when == RZ_FAULT_EVERY ? EV_PERSIST : 0;
-        struct timeval after = {.tv_sec = (time_t)(fault->at / RZ_SECOND),
-                                .tv_usec = (suseconds_t)(fault->at % RZ_SECOND / RZ_MICROSECOND)};
         struct rz_session_fault *timed = &session->faults[i];
         *timed = (struct rz_session_fault){.session = session, .fault = fault};
         timed->timer = event_new(session->base, -1, persist, time_has_come, timed);
         rz_need_memory(timed->timer, "for a fault to be injected");
-        event_add(timed->timer, &after);
+        rz_session_arm(timed->timer, fault->at);
     }
 }
 

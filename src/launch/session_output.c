@@ -47,9 +47,7 @@ static void look_at_tails(struct rz_launch_session *session)
     if (due == RZ_TIME_NEVER || evtimer_pending(session->output_late, NULL)) {
         return;
     }
-    rz_time left = due > now ? due - now : 0;
-    event_add(session->output_late,
-              &(struct timeval){.tv_usec = (suseconds_t)(left / RZ_MICROSECOND)});
+    rz_session_arm(session->output_late, due > now ? due - now : 0);
 }
 
 static void late(evutil_socket_t fd, short what, void *arg)

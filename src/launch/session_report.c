@@ -9,10 +9,7 @@
 
 static void arm_sampler(struct rz_launch_session *session)
 {
-    rz_time every = rz_html_report_every(session->attempts->report);
-    event_add(session->sampler,
-              &(struct timeval){.tv_sec = (time_t)(every / RZ_SECOND),
-                                .tv_usec = (suseconds_t)(every % RZ_SECOND / RZ_MICROSECOND)});
+    rz_session_arm(session->sampler, rz_html_report_every(session->attempts->report));
 }
 
 static void take_samples(evutil_socket_t fd, short what, void *arg)

@@ -14,13 +14,6 @@
 /* The time between the two samples of a page. */
 #define APART_NS (100 * RZ_MILLISECOND)
 
-static void arm(struct event *timer, rz_time after)
-{
-    event_add(timer,
-              &(struct timeval){.tv_sec = (time_t)(after / RZ_SECOND),
-                                .tv_usec = (suseconds_t)(after % RZ_SECOND / RZ_MICROSECOND)});
-}
-
 /* Whether the page is worth showing, if it was not requested by the end: a process still waits for
  * long, and this was not shown before. */
 static bool tells_something(const struct rz_session_waits *waits, rz_time bound)
@@ -94,7 +87,7 @@ static void finish(struct rz_launch_session *session)
         waits->first = waits->page;
         waits->page = (struct rz_waits_page){0};
         waits->first_at = rz_clock_now();
-        arm(waits->again, APART_NS);
+        rz_session_arm(waits->again, APART_NS);
     } else {
         waits->looks = 0;
         show_waits(session);
@@ -120,7 +113,7 @@ static void ask_what_waits(struct rz_launch_session *session)
         session->nodes[i].n_asked_waits += !session->nodes[i].gone;
     }
     rz_session_send_all(session, &message);
-    arm(waits->bound, ANSWER_BOUND_S * RZ_SECOND);
+    rz_session_arm(waits->bound, ANSWER_BOUND_S * RZ_SECOND);
 }
 
 static void ask_again_what_waits(evutil_socket_t fd, short what, void *arg)
@@ -145,7 +138,7 @@ static void take_first_sample(struct rz_launch_session *session, rz_time after)
         return; /* what is reported now will be on its page */
     }
     if (after > 0) {
-        arm(waits->again, after);
+        rz_session_arm(waits->again, after);
     } else {
         evtimer_del(waits->again);
         ask_what_waits(session);

@@ -178,6 +178,20 @@ int rz_mpifort_write_c(void *user, MPI_Datatype type, MPI_Count count, void *fil
                        void *extra);
 bool rz_mpifort_is_no_conversion(rz_mpifort_function *function);
 
+/* Group monitors: a function of the user and its extra_state; it stays until the process ends, as a
+ * monitor that is started again may call it still. NULL: no memory. */
+typedef void rz_mpifort_group_test(MPI_Aint *extra, MPI_Fint *error);
+typedef void rz_mpifort_group_change(MPI_Fint *rank, MPI_Fint *why, MPI_Aint *extra);
+struct rz_mpifort_watch {
+    rz_mpifort_function *function;
+    MPI_Aint extra;
+    struct rz_mpifort_watch *next;
+};
+struct rz_mpifort_watch *rz_mpifort_watch_of(rz_mpifort_function *function, MPI_Aint extra);
+bool rz_mpifort_is_no_watch(rz_mpifort_function *function);
+int rz_mpifort_run_test(void *extra);
+void rz_mpifort_run_change(int rank, int why, void *extra);
+
 /* Restart points. */
 typedef void rz_mpifort_point(MPI_Fint *state, MPI_Fint *error);
 typedef void rz_mpifort_point_failed(MPI_Fint *state, MPI_Fint *n, MPI_Fint *failed,

@@ -270,6 +270,60 @@ CONVERSION(write, write, int, rz_mpifort_conversion)
 CONVERSION(read_c, read, MPI_Count, rz_mpifort_conversion_c)
 CONVERSION(write_c, write, MPI_Count, rz_mpifort_conversion_c)
 
+/* ---- Group monitors ---- */
+
+static struct rz_mpifort_watch *watches;
+static pthread_mutex_t watches_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The same function with the same extra_state again takes no more memory. */
+struct rz_mpifort_watch *rz_mpifort_watch_of(rz_mpifort_function *function, MPI_Aint extra)
+{
+    pthread_mutex_lock(&watches_lock);
+    struct rz_mpifort_watch *watch = watches;
+    while (watch && (watch->function != function || watch->extra != extra)) {
+        watch = watch->next;
+    }
+    if (!watch && (watch = malloc(sizeof(*watch)))) {
+        *watch = (struct rz_mpifort_watch){function, extra, watches};
+        watches = watch;
+    }
+    pthread_mutex_unlock(&watches_lock);
+    return watch;
+}
+
+PUBLIC void rz_group_test_null_(MPI_Aint *extra, MPI_Fint *error)
+{
+    (void)extra;
+    *error = MPI_SUCCESS;
+}
+
+PUBLIC void rz_group_change_null_(MPI_Fint *rank, MPI_Fint *why, MPI_Aint *extra)
+{
+    (void)rank, (void)why, (void)extra;
+}
+
+bool rz_mpifort_is_no_watch(rz_mpifort_function *function)
+{
+    return function == (rz_mpifort_function *)rz_group_test_null_ ||
+           function == (rz_mpifort_function *)rz_group_change_null_;
+}
+
+int rz_mpifort_run_test(void *extra)
+{
+    const struct rz_mpifort_watch *watch = extra;
+    MPI_Fint error = MPI_SUCCESS;
+    MPI_Aint f_extra = watch->extra;
+    ((rz_mpifort_group_test *)watch->function)(&f_extra, &error);
+    return error;
+}
+
+void rz_mpifort_run_change(int rank, int why, void *extra)
+{
+    const struct rz_mpifort_watch *watch = extra;
+    MPI_Aint f_extra = watch->extra;
+    ((rz_mpifort_group_change *)watch->function)(&rank, &why, &f_extra);
+}
+
 /* ---- Restart points ---- */
 
 rz_mpifort_point *rz_mpifort_the_point;

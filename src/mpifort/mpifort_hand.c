@@ -392,3 +392,31 @@ void RZ_F(mpix_reinit_cleanup_push_)(rz_mpifort_cleanup *handler, MPI_Fint *ierr
     int error = RZ_C(MPIX_Reinit_cleanup_push)(rz_mpifort_run_cleanup, (void *)handler);
     rz_mpifort_return(ierror, error);
 }
+
+/* ---- Group monitors ---- */
+
+void RZ_F(rz_group_monitor_start_)(MPI_Fint *comm, MPI_Fint *info, rz_mpifort_function *test,
+                                   MPI_Aint *extra, MPI_Aint *monitor, MPI_Fint *ierror)
+{
+    bool none = rz_mpifort_is_no_watch(test);
+    struct rz_mpifort_watch *watch = none ? NULL : rz_mpifort_watch_of(test, *extra);
+    RZ_Group_monitor c_monitor = (RZ_Group_monitor)*monitor;
+    int error = none || watch ? RZ_C(RZ_Group_monitor_start)(
+                                    RZ_C(MPI_Comm_fromint)(*comm), RZ_C(MPI_Info_fromint)(*info),
+                                    none ? NULL : rz_mpifort_run_test, watch, &c_monitor)
+                              : rz_mpifort_no_memory();
+    *monitor = (MPI_Aint)c_monitor;
+    rz_mpifort_return(ierror, error);
+}
+
+void RZ_F(rz_group_monitor_on_change_)(MPI_Aint *monitor, rz_mpifort_function *function,
+                                       MPI_Aint *extra, MPI_Fint *ierror)
+{
+    bool none = rz_mpifort_is_no_watch(function);
+    struct rz_mpifort_watch *watch = none ? NULL : rz_mpifort_watch_of(function, *extra);
+    int error = none || watch
+                    ? RZ_C(RZ_Group_monitor_on_change)((RZ_Group_monitor)*monitor,
+                                                       none ? NULL : rz_mpifort_run_change, watch)
+                    : rz_mpifort_no_memory();
+    rz_mpifort_return(ierror, error);
+}

@@ -2,7 +2,8 @@
 /*
  * A protocol component as a table of its functions, for the programs that run any component: host
  * (production), sim (verification) and timing (measurement). RZ_PROTOCOL(ring, RZ_PROTOCOL_RING)
- * defines rz_protocol_ring in the file that contains it. Not part of librzproto.a.
+ * defines rz_protocol_ring in the file that contains it; RZ_PROTOCOL_CALLED gives it another name
+ * than that of its functions. Not part of librzproto.a.
  */
 #ifndef RZ_PROTO_PROTOCOL_H
 #define RZ_PROTO_PROTOCOL_H
@@ -21,6 +22,9 @@ struct rz_protocol {
 };
 
 #define RZ_PROTOCOL(protocol, protocol_number)                                                     \
+    RZ_PROTOCOL_CALLED(protocol, protocol_number, #protocol)
+
+#define RZ_PROTOCOL_CALLED(protocol, protocol_number, called)                                      \
     static size_t protocol##_size(const void *config)                                              \
     {                                                                                              \
         return rz_##protocol##_size(config);                                                       \
@@ -48,7 +52,7 @@ struct rz_protocol {
         rz_##protocol##_grow(state, bytes);                                                        \
     }                                                                                              \
     static const struct rz_protocol rz_protocol_##protocol = {                                     \
-        #protocol,       protocol_number,     protocol##_size, protocol##_init,                    \
+        called,          protocol_number,     protocol##_size, protocol##_init,                    \
         protocol##_step, protocol##_deadline, protocol##_hash, protocol##_grow}
 
 #endif

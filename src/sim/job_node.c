@@ -51,7 +51,7 @@ void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, r
     node->positions = config->positions;
     node->askers = config->askers;
     node->repairing = config->repairing;
-    node->all_begin = config->all_begin;
+    node->all_begin = config->recover.all_begin;
     node->mutations = config->mutations;
     node->scheme = config->commit.scheme;
     node->view = config->recover.view;

@@ -35,7 +35,6 @@ struct rz_job_config {
     struct rz_commit_config commit;
     uint32_t positions; /* checkpoints of the program; 0: none */
     bool repairing;     /* the program calls MPIX_Reinit */
-    bool all_begin;     /* as in struct rz_recover_config */
     uint32_t
         askers; /* this many daemons, the first ones, request spawns for the failures they know */
     uint32_t mutations; /* enum rz_job_mutation */

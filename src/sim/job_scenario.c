@@ -136,7 +136,6 @@ const void *rz_job_scenario_config(struct rz_sim *sim, rz_id member)
                                                .mutations = field(sim, 44, 8)},
                                     .positions = field(sim, 12, 4),
                                     .repairing = !unrepaired(sim),
-                                    .all_begin = field(sim, 42, 1),
                                     .askers = !field(sim, 28, 1)  ? 0
                                               : field(sim, 29, 1) ? 1
                                                                   : n,

@@ -6,6 +6,8 @@
  */
 #include "sim/world.h"
 
+#include "base/assert.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -367,6 +369,7 @@ static void run_init(struct rz_sim *sim, struct run *run, const struct rz_sim_op
         tick_schedule(sim, id);
     }
     for (uint32_t i = 0; i < run->plan.n; i++) {
+        rz_assert(run->plan.v[i].victim < sim->n); /* rz_sim_plan_fits */
         if (run->plan.v[i].dated) {
             push(sim, DUE_CRASH, run->plan.v[i].at, run->plan.v[i].victim, i, NULL);
         }

@@ -4,39 +4,7 @@
 #include "sim/sim.h"
 #include "sim/snapshot_node.h"
 
-static size_t node_size(const void *config)
-{
-    return rz_snapshot_node_size(config);
-}
-
-static void node_init(void *state, const void *config, rz_id self, rz_time now, uint64_t seed)
-{
-    rz_snapshot_node_init(state, config, self, now, seed);
-}
-
-static enum rz_more node_step(void *state, const struct rz_event *event, struct rz_actions *out)
-{
-    return rz_snapshot_node_step(state, event, out);
-}
-
-static rz_time node_deadline(const void *state)
-{
-    return rz_snapshot_node_deadline(state);
-}
-
-static uint64_t node_hash(const void *state)
-{
-    return rz_snapshot_node_hash(state);
-}
-
-static void node_grow(void *state, size_t bytes)
-{
-    rz_snapshot_node_grow(state, bytes);
-}
-
-static const struct rz_protocol snapshot_protocol = {
-    "snapshot", RZ_PROTOCOL_SNAPSHOT, node_size, node_init,
-    node_step,  node_deadline,        node_hash, node_grow};
+RZ_PROTOCOL_CALLED(snapshot_node, RZ_PROTOCOL_SNAPSHOT, "snapshot");
 
 #define VIEW 7
 #define ATTEMPTS_MAX 4
@@ -296,7 +264,7 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON                                                                                     \
-    .protocol = &snapshot_protocol, .members_max = RZ_SNAPSHOT_NODES_MAX,                          \
+    .protocol = &rz_protocol_snapshot_node, .members_max = RZ_SNAPSHOT_NODES_MAX,                  \
     .record_bytes = sizeof(struct record), .detector = RZ_SIM_DETECTOR_PERFECT,                    \
     .config = config_of, .start = start, .notified = notified, .safety = safety,                   \
     .liveness = liveness, .message_name = message_name, .call_name = call_name,                    \

@@ -14,6 +14,19 @@ bool rz_sim_plan_valid(const char *text)
     return rz_plan_parse(text, &ignored);
 }
 
+bool rz_sim_plan_fits(const char *text, uint32_t members)
+{
+    struct rz_sim_plan plan;
+    bool fits = rz_plan_parse(text, &plan);
+    for (uint32_t i = 0; fits && i < plan.n; i++) {
+        fits = plan.v[i].victim < members;
+    }
+    for (uint32_t i = 0; fits && i < plan.n_troubles; i++) {
+        fits = plan.trouble[i].kind != RZ_TROUBLE_PAUSE || plan.trouble[i].what < members;
+    }
+    return fits;
+}
+
 static bool violates(const struct rz_sim_options *options, uint64_t seed,
                      const struct rz_sim_plan *plan)
 {

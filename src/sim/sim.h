@@ -256,6 +256,10 @@ void rz_sim_replay(const struct rz_sim_options *options, struct rz_sim_result *r
 /* Whether text is a plan of faults as options->plan takes it. */
 bool rz_sim_plan_valid(const char *text);
 
+/* Whether it is one, and all members that it names are in a view of so many. A plan that is run
+ * must be. */
+bool rz_sim_plan_fits(const char *text, uint32_t members);
+
 /* Whether the result is as the scenario expects: no violation and no budget exceeded, or the
  * expected violation. */
 bool rz_sim_passed(const struct rz_sim_scenario *scenario, const struct rz_sim_result *result);

@@ -13,11 +13,9 @@
  * another size at each step, allocated for what is to be restored; a stream written again at each
  * step, its head last; a stream written once, long before.
  */
-#include "check.h"
+#include "reinit.h"
 
-#include <mpi-ext.h>
 #include <rhizome/checkpoint.h>
-#include <signal.h>
 #include <string.h>
 
 enum { STEADY_BYTES = 1 << 20, SIZE_MAX_OF_VARYING = 300000, LINES_MAX = 400, ONCE_AT = 3 };
@@ -208,19 +206,6 @@ static void take(struct world *world)
     CHECK(RZ_Checkpoint(NULL) == MPI_SUCCESS);
 }
 
-static void fail_perhaps(int argc, char **argv, uint64_t step)
-{
-    int incarnation, victim;
-    unsigned long long when;
-    RZ_Incarnation(&incarnation);
-    for (int i = 3; i < argc; i++) {
-        if (sscanf(argv[i], "%d@%llu", &victim, &when) == 2 && victim == rank && when == step &&
-            incarnation == 1) {
-            raise(SIGKILL);
-        }
-    }
-}
-
 static int point(int argc, char **argv, MPIX_Reinit_state_t state)
 {
     struct world world;
@@ -231,7 +216,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     restore(&world);
     while (world.step < (uint64_t)steps) {
         RZ_Progress_mark(world.step);
-        fail_perhaps(argc, argv, world.step);
+        fail_perhaps(argc, argv, rank, world.step);
         make_step(&world);
         CHECK(MPI_Allreduce(&world.sum, &all, 1, MPI_UINT64_T, MPI_BXOR, MPI_COMM_WORLD) ==
               MPI_SUCCESS);

@@ -6,11 +6,9 @@
  *
  *     checkpoint_windows SEED STEPS [VICTIM@STEP ...]      (the arguments of checkpoint_bits)
  */
-#include "check.h"
+#include "reinit.h"
 
-#include <mpi-ext.h>
 #include <rhizome/checkpoint.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -145,18 +143,6 @@ static void rules(void)
     CHECK(RZ_Checkpoint_protect(20, NULL, 0) == MPI_SUCCESS);
 }
 
-static void fail_perhaps(int argc, char **argv, int step)
-{
-    int incarnation, victim, when;
-    RZ_Incarnation(&incarnation);
-    for (int i = 3; i < argc; i++) {
-        if (sscanf(argv[i], "%d@%d", &victim, &when) == 2 && victim == rank && when == step &&
-            incarnation == 1) {
-            raise(SIGKILL);
-        }
-    }
-}
-
 static void run(struct windows *w, int argc, char **argv)
 {
     MPI_Win_lock_all(0, w->adds);
@@ -164,7 +150,7 @@ static void run(struct windows *w, int argc, char **argv)
     while (w->step < steps) {
         RZ_Progress_mark((uint64_t)w->step);
         make_step(w);
-        fail_perhaps(argc, argv, w->step - 1);
+        fail_perhaps(argc, argv, rank, (uint64_t)w->step - 1);
         CHECK(RZ_Checkpoint(NULL) == MPI_SUCCESS);
         if (w->step % 3 == 0) {
             MPI_Win_fence(0, w->puts);

@@ -20,6 +20,9 @@ HANDLES = {
     "MPI_Win": ("Win", "MPI_WIN_NULL"),
 }
 
+# Types of this library: an address, which is an integer in Fortran, and what is the same in both languages.
+OTHERS = {"RZ_Group_monitor": "monitor", "RZ_Group_monitor_state": "record"}
+
 # Integers that are no default INTEGER.
 KINDS = {"MPI_Aint": "MPI_ADDRESS_KIND", "MPI_Count": "MPI_COUNT_KIND",
          "MPI_Offset": "MPI_OFFSET_KIND", "size_t": "MPI_ADDRESS_KIND", "uint64_t": "MPI_COUNT_KIND"}
@@ -84,7 +87,7 @@ class Item:
     """One parameter as Fortran sees it.
 
     what: handle, handles, integer, integers, status, statuses, string, choice, pointer (an address as a result),
-    procedure, attribute (an address by value, or a result), state (extra_state).
+    procedure, attribute (an address by value, or a result), state (extra_state), monitor (an address, by value or not), record (a derived type).
     intent: in, out or inout.
     """
 
@@ -105,6 +108,8 @@ class Item:
             return "procedure"
         if p.base in HANDLES:
             return "handles" if p.array else "handle"
+        if p.base in OTHERS:
+            return OTHERS[p.base]
         if p.base == "MPI_Status":
             return "statuses" if p.array or p.name.startswith("array_of") else "status"
         if p.base == "char":

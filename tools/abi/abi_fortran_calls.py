@@ -75,6 +75,20 @@ class Text:
                               f"{{ {name}[i] = {self.c(stem + '_toint')}(c_{name}[i]); }}")
         self.after.append(f"RZ_MPIFORT_ARRAY_END(c_{name});")
 
+    def do_monitor(self, item):
+        self.parameter(f"MPI_Aint *{item.name}")
+        value = f"({item.base})*{item.name}"
+        if not item.p.is_pointer:
+            self.arguments.append(value)
+            return
+        self.before.append(f"{item.base} c_{item.name} = {value};")
+        self.arguments.append(f"&c_{item.name}")
+        self.after.append(f"*{item.name} = (MPI_Aint)c_{item.name};")
+
+    def do_record(self, item):
+        self.parameter(f"{item.base} *{item.name}")
+        self.arguments.append(item.name)
+
     def do_integer(self, item):
         c_type = "MPI_Fint" if item.base == "int" else item.base
         if item.base in ("size_t", "uint64_t"):

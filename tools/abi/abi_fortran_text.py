@@ -37,7 +37,17 @@ SWITCHES = [("MPI_SUBARRAYS_SUPPORTED", ".false."), ("MPI_ASYNC_PROTECTS_NONBLOC
 ULFM = ["MPI_ERR_PROC_FAILED", "MPI_ERR_PROC_FAILED_PENDING", "MPI_ERR_REVOKED"]
 
 REINIT = [("MPIX_REINIT_NEW", 1), ("MPIX_REINIT_REINITED", 2), ("MPIX_REINIT_RESTARTED", 3),
-          ("MPIX_FT", 599), ("RZ_CHECKPOINT_REGIONS_MAX", 256)]
+          ("MPIX_FT", 599), ("RZ_CHECKPOINT_REGIONS_MAX", 256), ("RZ_GROUP_RECOMMENDED", 1), ("RZ_GROUP_SLOW", 2), ("RZ_GROUP_FAILED", 3),
+          ("RZ_GROUP_COOLING", 4)]
+
+GROUPS = """\
+integer(MPI_ADDRESS_KIND), parameter :: RZ_GROUP_MONITOR_NULL = 0
+type, bind(C) :: RZ_Group_monitor_state
+  integer(c_int) :: why, passed
+  integer(MPI_COUNT_KIND) :: events
+  real(c_double) :: test_time, threshold
+end type RZ_Group_monitor_state
+"""
 
 
 def number(text):
@@ -165,6 +175,11 @@ class Interface:
             shape = "integer" if old else self.kind("MPI_Aint")
             read = what == "state" or not self.call.name.lower().endswith(("get_attr", "attr_get"))
             self.add(item, shape, ", intent(in)" if read else ", intent(out)")
+        elif what == "monitor":
+            self.add(item, self.kind("MPI_Aint"), self.intent(item))
+        elif what == "record":
+            self.uses.add(item.base)
+            self.add(item, f"type({item.base})", self.intent(item))
         elif what == "procedure":
             self.procedure(item)
         elif what == "pointer" and self.new:
@@ -527,7 +542,24 @@ abstract interface
   subroutine MPIX_Cleanup_handler(state)
     integer :: state
   end subroutine
+  subroutine RZ_Group_monitor_test_function(extra_state, ierror)
+    import :: MPI_ADDRESS_KIND
+    integer(MPI_ADDRESS_KIND) :: extra_state
+    integer :: ierror
+  end subroutine
+  subroutine RZ_Group_monitor_change_function(rank, why, extra_state)
+    import :: MPI_ADDRESS_KIND
+    integer(MPI_ADDRESS_KIND) :: extra_state
+    integer :: rank, why
+  end subroutine
 end interface
+
+"""
+
+# Where C has NULL in the place of a function of the user.
+NO_FUNCTIONS = """\
+procedure(RZ_Group_monitor_test_function) :: RZ_GROUP_TEST_NULL
+procedure(RZ_Group_monitor_change_function) :: RZ_GROUP_CHANGE_NULL
 
 """
 
@@ -545,7 +577,9 @@ def module_rhizome(tables, new):
     types = "".join(f", {t}" for t in (*HANDLES, "MPI_Status")) if new else ""
     used = wrapped(f"use {uses}, only: {kinds}{types}", "")
     hidden = wrapped(f"private :: {kinds}{types}", "")
-    return (f"{NOTE}module {name}\n{used}implicit none\npublic\n{hidden}{own}\n{POINTS}{body}end module {name}\n")
+    c_kinds = "c_int, c_double"
+    head = f"use, intrinsic :: iso_c_binding, only: {c_kinds}\n{used}implicit none\npublic\nprivate :: {c_kinds}\n{hidden}"
+    return (f"{NOTE}module {name}\n{head}{own}{GROUPS}\n{POINTS}{NO_FUNCTIONS}{body}end module {name}\n")
 
 
 def rhizome_old(tables):

@@ -243,12 +243,6 @@ def _constants(tables):
     return "".join(out)
 
 
-def _prototypes(functions):
-    plain = "".join(wrap(f.prototype() + ";", 100) + "\n" for f in functions)
-    twins = "".join(wrap(f.prototype(f.twin) + ";", 100) + "\n" for f in functions)
-    return f"{plain}\n/* The same for tools that stand between program and library. */\n{twins}\n"
-
-
 def _comment(lines):
     """A comment of documentation, of at most 100 columns; a paragraph that begins with @ hangs."""
     text, out = "", []
@@ -264,10 +258,12 @@ def _comment(lines):
     return "/**\n" + "".join(f" * {line}".rstrip() + "\n" for line in out[:-1]) + " */\n"
 
 
-def _commented(functions, comments):
-    plain = "".join((_comment(comments[f.name]) if f.name in comments else "") + wrap(f.prototype() + ";", 100) + "\n\n" for f in functions)
+def _prototypes(functions, comments=None):
+    """With comments, {function: lines}: a blank line between two functions."""
+    said = comments or {}
+    plain = ("\n\n" if comments else "\n").join((_comment(said[f.name]) if f.name in said else "") + wrap(f.prototype() + ";", 100) for f in functions)
     twins = "".join(wrap(f.prototype(f.twin) + ";", 100) + "\n" for f in functions)
-    return f"{plain}/* The same for tools that stand between program and library. */\n{twins}\n"
+    return f"{plain}\n\n/* The same for tools that stand between program and library. */\n{twins}\n"
 
 
 def mpi(tables):
@@ -278,4 +274,4 @@ def mpi(tables):
 
 def mpi_ext(tables):
     ulfm = "".join(f"#define {n.replace('MPI_', 'MPIX_')} {v}\n" for n, v in ULFM_CLASSES.items())
-    return EXTENSION_HEAD.replace("@ULFM@\n", ulfm + "\n") + _commented(tables.extensions, tables.comments) + REINIT_FORMS + TAIL
+    return EXTENSION_HEAD.replace("@ULFM@\n", ulfm + "\n") + _prototypes(tables.extensions, tables.comments) + REINIT_FORMS + TAIL

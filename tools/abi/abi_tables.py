@@ -28,7 +28,7 @@ HANDLES = {
 def _comments(name):
     """{function: its comment, a list of lines}: a name at the start of a line, its comment indented below."""
     comments, mine = {}, None
-    for line in (TABLES / name).read_text(encoding="utf-8").split("\n")[3:]:
+    for line in (TABLES / name).read_text(encoding="utf-8").split("\n"):
         if re.fullmatch(r"\w+", line):
             mine = comments[line] = []
         elif mine is not None:

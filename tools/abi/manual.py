@@ -11,6 +11,7 @@ programs include (mpi-ext.h, rhizome/checkpoint.h), with the folder it is in: bu
 import os
 import re
 import sys
+import textwrap
 
 # The pages of docs/ that say more; by the beginning of the function's name, the first that fits.
 GUIDES = [("MPIX_Reinit", "reinit.md"), ("RZ_Reinit", "reinit.md"), ("RZ_Incarnation", "replace.md"), ("RZ_Comm_re", "replace.md"),
@@ -64,14 +65,9 @@ def escaped(text):
 def man(function, others, version):
     out = [f".TH {function.name} 3 \"\" \"Rhizome {version}\" \"Rhizome\"", ".SH NAME", f"{function.name} \\- {escaped(function.summary())}",
            ".SH SYNOPSIS", ".nf", f".B #include <{'mpi-ext.h' if function.header == 'mpi-ext.h' else escaped(function.header)}>", ".PP"]
-    line = ""
-    for word in function.prototype.split(" "):  # as in the header, at most 76 columns
-        if line and len(line) + 1 + len(word) > 76:
-            out.append(f".B \"{escaped(line)}\"")
-            line = "    " + word
-        else:
-            line = f"{line} {word}" if line else word
-    out += [f".B \"{escaped(line)};\"", ".fi"]
+    lines = textwrap.wrap(function.prototype, 76, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    lines[-1] += ";"
+    out += [*(f".B \"{escaped(line)}\"" for line in lines), ".fi"]
     link = LIBRARIES.get(function.header)
     if link:
         out += [".PP", f"Link with {escaped(link)}."]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parts messages and network of the study mpi: latency, bandwidth and message rate of two ranks, on one node and on two."""
 from . import records
-from .peers import at_least, at_most
+from .peers import at_least, at_most, pair
 from .systems import RHIZOME
-from .table import Samples, Table
+from .table import Samples
 
 # What bench_messages measures: the kind of its table, and what a row is called.
 MEASURES = {"latency": ("latency", "half round trip"), "pingpong": ("bandwidth", "ping-pong"), "stream": ("bandwidth", "stream"),
@@ -25,16 +25,10 @@ def row_of(measure, n):
     return f"{n} {what}" if kind == "rate" else f"{what}, {records.size_text(n)}"
 
 
-def measured(bench, name, where, text, measures, between=False):
+def measured(bench, name, where, text, measures, **start):
     """A table of each kind; (measure, n, table, row) of each measurement."""
-    tables = {kind: Table(f"mpi-{name}-{kind}", f"Two ranks {where}: {title}", "what", title, "ratios")
-              for kind, title in KINDS.items() if any(MEASURES[measure][0] == kind for measure in measures)}
-    rows = [(measure, n, tables[MEASURES[measure][0]], row_of(measure, n)) for measure, sizes in measures.items() for n in sizes]
-    words = ["--ms", "10" if bench.quick else "50", *bench.pinned(), *(str(word) for measure, n, *_ in rows for word in (measure, n))]
-    bench.part(text, list(tables.values()), (9, 1), bench.having("bench_messages"),
-               lambda system, _: [*bench.start("bench_messages", 2, system=system, between=between), *words],
-               lambda system, result: [(table, row, system, result.value(f"{measure} {n}")) for measure, n, table, row in rows])
-    return rows
+    return pair(bench, "bench_messages", f"mpi-{name}", where, text, KINDS,
+                {measure: (MEASURES[measure][0], sizes) for measure, sizes in measures.items()}, row_of, **start)
 
 
 def judge(bench, rows, bounds, where, beside=lambda measure, n: True):
@@ -56,7 +50,7 @@ def messages(bench):
         return False
     text = (f"### Messages\n\nTwo ranks on one node{bench.pinned_text()}. Stream: 16 messages in progress. Posted receives: all are posted before "
             "the first message is sent. Unexpected messages, and those of different tags: all have arrived before the first of them is received.")
-    rows = measured(bench, "messages", "on one node", text, ON_ONE_NODE)
+    rows = measured(bench, "messages", " on one node", text, ON_ONE_NODE)
     judge(bench, rows, ONE_NODE, "", lambda measure, n: measure not in ("reverse", "shuffled") or n == LONG_QUEUE)
     for measure in ("reverse", "shuffled"):
         bench.claims.most(f"a message of {LONG_QUEUE} over one of {SHORT_QUEUE}, {MEASURES[measure][1]}", GROWTH_MOST,
@@ -69,6 +63,6 @@ def network(bench):
         return False
     text = (f"### Network\n\nTwo ranks{bench.pinned_text()}, all over TCP on loopback: Rhizome between two emulated nodes, peers with shared memory "
             "turned off.")
-    rows = measured(bench, "network", "on two nodes", text, ON_TWO_NODES, between=True)
+    rows = measured(bench, "network", " on two nodes", text, ON_TWO_NODES, between=True)
     judge(bench, rows, TWO_NODES, ", two nodes")
     return True

@@ -5,7 +5,7 @@ import math
 from .bench import Tally
 from .run import ENDED, OVER
 from .systems import MPICH, OPENMPI, RHIZOME
-from .table import Samples
+from .table import Samples, Table
 
 
 def better_peer(table, row, better=min, late_s=math.inf):
@@ -35,6 +35,19 @@ def at_least(bench, table, row, bound, what):
 def crowded(bench, program, ranks):
     """The systems that are measured where ranks may outnumber processors; then without MPICH, which only spins."""
     return [system for system in bench.having(program) if system != MPICH or ranks <= bench.processors]
+
+
+def pair(bench, program, name, where, text, kinds, measures, row_of, words=(), **start):
+    """Two ranks of a program that prints a line `MEASURE N VALUE` for each measurement. kinds: {kind: title}, a table of each; measures: {measure: (its kind,
+    the values of N)}. Returns (measure, n, table, row) of each measurement."""
+    tables = {kind: Table(f"{name}-{kind}", f"Two ranks{where}: {title}", "what", title, "ratios")
+              for kind, title in kinds.items() if any(its == kind for its, _ in measures.values())}
+    rows = [(measure, n, tables[kind], row_of(measure, n)) for measure, (kind, sizes) in measures.items() for n in sizes]
+    more = ["--ms", "10" if bench.quick else "50", *bench.pinned(), *words, *(str(word) for measure, n, *_ in rows for word in (measure, n))]
+    bench.part(text, list(tables.values()), (9, 1), bench.having(program),
+               lambda system, _: [*bench.start(program, 2, system=system, **start), *more],
+               lambda system, result: [(table, row, system, result.value(f"{measure} {n}")) for measure, n, table, row in rows])
+    return rows
 
 
 def in_turns(bench, repetitions, cases, command, take, limit_s):

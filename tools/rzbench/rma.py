@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The study rma: one-sided communication of two ranks, on one node and on two, and of eight ranks that want one lock, beside Open MPI and MPICH."""
 from . import records
-from .peers import at_least, at_most, in_turns
+from .peers import at_least, at_most, in_turns, pair
 from .table import Table
 
 # What is asked for, of the better peer: so much of its time at most, and of its bandwidth at least.
@@ -28,14 +28,10 @@ def row_of(measure, size):
     return f"{MEASURES[measure][1]}, {records.size_text(size)}"
 
 
-def pair(bench, name, where, text, words=(), between=False):
+def judged(bench, name, where, text, words=(), between=False):
     """Two ranks: a table of each kind, and what is claimed of it."""
-    tables = {kind: Table(f"rma-{name}-{kind}", f"Two ranks{where}: {title}", "what", title, "ratios") for kind, title in KINDS.items()}
-    rows = [(measure, size, tables[kind], row_of(measure, size)) for measure, (kind, _) in MEASURES.items() for size in SIZES[kind]]
-    more = ["--ms", "10" if bench.quick else "50", *bench.pinned(), *words, *(str(word) for measure, size, *_ in rows for word in (measure, size))]
-    bench.part(text, list(tables.values()), (9, 1), bench.having("bench_rma"),
-               lambda system, _: [*bench.start("bench_rma", 2, system=system, between=between, openmpi=BETWEEN if between else ON_A_NODE), *more],
-               lambda system, result: [(table, row, system, result.value(f"{measure} {size}")) for measure, size, table, row in rows])
+    rows = pair(bench, "bench_rma", f"rma-{name}", where, text, KINDS, {measure: (kind, SIZES[kind]) for measure, (kind, _) in MEASURES.items()}, row_of,
+                words, between=between, openmpi=BETWEEN if between else ON_A_NODE)
     for measure, _, table, row in rows:
         if MEASURES[measure][0] == "time":
             at_most(bench, table, row, TIME_MOST, f"{row}{where}")
@@ -45,16 +41,16 @@ def pair(bench, name, where, text, words=(), between=False):
 
 
 def allocated(bench):
-    return pair(bench, "allocated", ", allocated window", f"### On a node\n\nTwo ranks on one node{bench.pinned_text()}; the memory of the window is that of "
+    return judged(bench, "allocated", ", allocated window", f"### On a node\n\nTwo ranks on one node{bench.pinned_text()}; the memory of the window is that of "
                 "MPI_Win_allocate.")
 
 
 def created(bench):
-    return pair(bench, "created", ", created window", "The same with memory of MPI_Alloc_mem, and MPI_Win_create.", ("--window", "create"))
+    return judged(bench, "created", ", created window", "The same with memory of MPI_Alloc_mem, and MPI_Win_create.", ("--window", "create"))
 
 
 def nodes(bench):
-    return pair(bench, "nodes", ", two nodes", f"### Between nodes\n\nTwo ranks{bench.pinned_text()}, all over TCP on loopback: Rhizome between two emulated "
+    return judged(bench, "nodes", ", two nodes", f"### Between nodes\n\nTwo ranks{bench.pinned_text()}, all over TCP on loopback: Rhizome between two emulated "
                 "nodes, peers with shared memory turned off.", between=True)
 
 

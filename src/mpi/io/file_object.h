@@ -48,11 +48,11 @@ struct rz_file {
 
 extern const struct rz_hooks rz_file_hooks;
 
-/* A new open file with these parts, which it takes over, and the error handler of MPI_FILE_NULL.
- * NULL: no memory; then it takes over nothing. */
 /* Whether a file is open. */
 bool rz_file_is_open(void);
 
+/* A new open file with these parts, which it takes over, and the error handler of MPI_FILE_NULL.
+ * NULL: no memory; then it takes over nothing. */
 struct rz_file *rz_file_new(struct rz_comm *comm, const char *name, int amode);
 
 /* Closes what is open in the file system; the object stays. */

@@ -16,7 +16,7 @@
 struct access_bounds {
     int64_t begin, end; /* offsets in the file */
     int64_t bytes;
-    int64_t piece; /* of its first ones, the mean length in the file */
+    int64_t piece; /* of a write: of its first ones, the mean length in the file */
     int64_t node;
     int64_t apart; /* whether it cannot take part in a two-phase access */
 };
@@ -613,7 +613,7 @@ static int tell_bounds(struct two_phase *two)
                                    .apart = access->view.overlaps || two->op.file->atomic};
     if (access->bytes > 0) {
         rz_access_span(access, &mine->begin, &mine->end);
-        mine->piece = piece_length(access);
+        mine->piece = access->writes ? piece_length(access) : 0;
     }
     two->op.next = stage_bounds;
     MPI_Count bytes = (MPI_Count)sizeof(*mine);

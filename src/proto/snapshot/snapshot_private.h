@@ -2,7 +2,7 @@
 /*
  * The state of a snapshot and its messages; only this component and its tests include this header.
  *
- * Each message downwards (WAVE, QUIET, ENDED) follows the message upwards (REPORT, SAVED) by which
+ * Each message downwards (WAVE, SAVE, END) follows the message upwards (REPORT, FIXED) by which
  * its receiver completed the step before. So only messages of children can come early, and only to
  * a member that has not started the attempt: those of its first wave, which are kept. No order of
  * arrival is needed.

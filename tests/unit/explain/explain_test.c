@@ -174,7 +174,7 @@ static void test_a_plan_that_does_not_fit(void **state)
         const struct rz_explain_options options = {
             .subject = rz_explain_find("agree"), .members = 7, .plan = plans[i]};
         assert_null(rz_explain_run(&options, &why));
-        assert_non_null(strstr(why, "names a member that there is not"));
+        assert_non_null(strstr(why, "names a member that is not there"));
     }
     assert_null(rz_explain_find("none"));
 }

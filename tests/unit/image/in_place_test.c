@@ -247,6 +247,71 @@ static void files_are_what_they_were(void **state)
     close(fd);
 }
 
+/* The descriptor for write protection, if the kernel has it; -1. */
+static int protector(void)
+{
+    for (int fd = 3; fd < 1 << 17; fd++) {
+        char link[64], name[64] = "";
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        if (readlink(link, name, sizeof(name) - 1) > 0 &&
+            strcmp(name, "anon_inode:[userfaultfd]") == 0) {
+            return fd;
+        }
+    }
+    return -1;
+}
+
+/* A program that closes all descriptors has a file of its own under that number. */
+static void a_file_under_the_number_of_a_lost_descriptor_is_saved(void **state)
+{
+    (void)state;
+    int *times = outside(), fd = new_image();
+    char name[] = "/tmp/image_in_place_XXXXXX";
+    uint64_t bytes;
+    save(fd, &bytes);
+    int lost = protector(), file = mkstemp(name);
+    if (lost >= 0) {
+        assert_int_equal(dup2(file, lost), lost);
+        close(file);
+        file = lost;
+    }
+    assert_int_equal(write(file, "word", 4), 4);
+    save(fd, &bytes);
+    assert_int_equal(lseek(file, 0, SEEK_CUR), 4);
+    if (++*times == 1) {
+        lseek(file, 1, SEEK_SET);
+        go_back(fd, bytes, 0);
+    }
+    close(file);
+    unlink(name);
+    close(fd);
+}
+
+/* One that a caller has excluded under that number stays excluded. */
+static void an_excluded_descriptor_under_that_number_stays(void **state)
+{
+    (void)state;
+    int *times = outside(), fd = new_image();
+    uint64_t bytes;
+    save(fd, &bytes);
+    int lost = protector(), ours = memfd_create("ours", MFD_CLOEXEC);
+    if (lost >= 0) {
+        assert_int_equal(dup2(ours, lost), lost);
+        close(ours);
+        ours = lost;
+    }
+    rz_image_exclude_descriptor(ours);
+    save(fd, &bytes);
+    if (++*times == 1) {
+        assert_int_equal(write(ours, "word", 4), 4);
+        go_back(fd, bytes, 0);
+    }
+    assert_int_equal(lseek(ours, 0, SEEK_CUR), 4);
+    rz_image_include_descriptor(ours);
+    close(ours);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +321,8 @@ int main(void)
         cmocka_unit_test(a_mapping_that_was_removed_is_there_again),
         cmocka_unit_test(excluded_memory_stays),
         cmocka_unit_test(files_are_what_they_were),
+        cmocka_unit_test(a_file_under_the_number_of_a_lost_descriptor_is_saved),
+        cmocka_unit_test(an_excluded_descriptor_under_that_number_stays),
     };
     if (!supported()) {
         return 0;

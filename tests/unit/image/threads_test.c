@@ -276,6 +276,59 @@ static void an_excluded_thread_runs_on(void **state)
     close(fd);
 }
 
+/* ---- Threads that change the lists of what is excluded ---- */
+
+static void *change_lists(void *argument)
+{
+    while (!atomic_load(&end)) {
+        rz_image_exclude(argument, PAGE);
+        rz_image_include(argument, PAGE);
+    }
+    return argument;
+}
+
+/* A save that finds no descriptor for write protection makes one, which it excludes. */
+static void close_protector(void)
+{
+    for (int fd = 3; fd < 1 << 17; fd++) {
+        char link[64], name[64] = "";
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        if (readlink(link, name, sizeof(name) - 1) > 0 &&
+            strcmp(name, "anon_inode:[userfaultfd]") == 0) {
+            close(fd);
+            return;
+        }
+    }
+}
+
+static void lists_change_while_the_process_is_saved(void **state)
+{
+    (void)state;
+    struct outside *outside = outside_new();
+    int fd = image_new();
+    uint64_t bytes;
+    pthread_t thread[WORKERS];
+    void *page[WORKERS];
+    atomic_store(&end, false);
+    for (int i = 0; i < WORKERS; i++) {
+        page[i] = map_apart(PAGE, MAP_PRIVATE, -1);
+        assert_int_equal(pthread_create(&thread[i], NULL, change_lists, page[i]), 0);
+    }
+    for (int i = 0; i < TIMES; i++) {
+        close_protector();
+        save_into(fd, &bytes);
+    }
+    if (atomic_fetch_add(&outside->times, 1) < 5) {
+        go_back_to(fd, bytes);
+    }
+    atomic_store(&end, true);
+    for (int i = 0; i < WORKERS; i++) {
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+        munmap(page[i], PAGE);
+    }
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +336,7 @@ int main(void)
         cmocka_unit_test(any_thread_saves_and_restores),
         cmocka_unit_test(another_thread_than_the_one_that_saved_restores),
         cmocka_unit_test(an_excluded_thread_runs_on),
+        cmocka_unit_test(lists_change_while_the_process_is_saved),
     };
     char why[256] = "";
     if (rz_image_check(why, sizeof(why)) != RZ_OK && strstr(why, "this build")) {

@@ -217,6 +217,17 @@ static void plans_are_read_as_printed(void **state)
     assert_false(rz_sim_plan_valid("3@1:2:3;4@5:6:7"));
 }
 
+static void plan_fits_the_members_that_it_names(void **state)
+{
+    (void)state;
+    assert_true(rz_sim_plan_fits("none", 1));
+    assert_true(rz_sim_plan_fits("3@12:1:7,0@0:0:0", 4));
+    assert_false(rz_sim_plan_fits("0@0:0:0,3@12:1:7", 3));
+    assert_true(rz_sim_plan_fits("pause:2@3-4,loss:900@0-50", 3));
+    assert_false(rz_sim_plan_fits("loss:900@0-50,pause:2@3-4", 2));
+    assert_false(rz_sim_plan_fits("3", 8));
+}
+
 static void visited_set_keeps_each_state_once(void **state)
 {
     (void)state;
@@ -265,6 +276,7 @@ int main(void)
         cmocka_unit_test(too_many_states_are_an_error),
         cmocka_unit_test(mutant_must_be_caught),
         cmocka_unit_test(plans_are_read_as_printed),
+        cmocka_unit_test(plan_fits_the_members_that_it_names),
         cmocka_unit_test(visited_set_keeps_each_state_once),
         cmocka_unit_test(every_scenario_is_found_by_its_name),
     };
