@@ -42,6 +42,23 @@ class Rewind(rig.LaunchTest):
         return self.fail(f"there was never a failure at {kill}:\n{result.events}")
 
 
+class Beginning(Rewind):
+    def test_a_rank_fails_in_init(self):
+        for kill in ("joined@0", "entering@1", "entered@2", "at-start@3", "start-told@0"):
+            for nodes in (2, 4):
+                with self.subTest(kill=kill, nodes=nodes):
+                    result = self.job(OUTPUT, "20", kill=kill, nodes=nodes, options=BY_CALL)
+                    self.assertIn("event=epoch epoch=2", result.events)
+                    Output.lines(self, result, 20)
+
+    def test_a_rank_fails_before_init(self):
+        # Another one comes to MPI_Init late: the others wait for it, and then all begin again.
+        script = ('if [ "$RZ_INCARNATION" = 1 ]; then [ "$RZ_RANK" != 2 ] || kill -9 $$; [ "$RZ_RANK" != 1 ] || sleep 0.5; fi; exec "$@"')
+        result = self.job("sh", "-c", script, "sh", OUTPUT, "20", options=BY_CALL)
+        self.assertIn("event=epoch epoch=2", result.events)
+        Output.lines(self, result, 20)
+
+
 class Output(Rewind):
     def lines(self, result, steps, label=False, ranks=4):
         """The lines of each rank, in their order; and that of all streams none is missing, changed, or there twice."""
