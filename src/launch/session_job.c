@@ -46,6 +46,7 @@ uint32_t rz_session_job_flags(const struct rz_launch_session *session)
            (options->mpi == RZ_MPI_PMI1 ? RZ_JOB_PMI1 : 0) | (options->crowd ? RZ_JOB_CROWD : 0) |
            (options->rewind ? RZ_JOB_REWIND : 0) |
            (options->rewind_or_abort ? RZ_JOB_REWIND_OR_ABORT : 0) |
+           (options->rewind && options->rewind_output == RZ_REWOUND_HELD ? RZ_JOB_HOLD_OUTPUT : 0) |
            (options->detach ? RZ_JOB_DETACHED : 0);
 }
 
