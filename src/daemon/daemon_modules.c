@@ -312,6 +312,7 @@ static void on_settled(void *arg)
 static void on_committed(void *arg, uint32_t epoch, uint64_t number)
 {
     const struct rz_daemon *daemon = arg;
+    rz_snapshots_committed(daemon->snapshots);
     rz_news_committed(&daemon->news, epoch, number);
 }
 
@@ -413,6 +414,7 @@ static rz_status_t open_groups_and_names(struct rz_daemon *daemon)
 static rz_status_t open_snapshots(struct rz_daemon *daemon)
 {
     const struct rz_snapshots_config config = {.own = &daemon->own,
+                                               .children = daemon->children,
                                                .board = daemon->board,
                                                .router = daemon->router,
                                                .overlay = daemon->overlay,

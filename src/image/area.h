@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "image/format.h"
 #include "image/image.h"
+#include "port/kill_point.h"
 
 #include <stdatomic.h>
 
@@ -97,7 +98,8 @@ struct rz_image_area {
     bool in_place; /* the image that is restored is of this process */
     bool restored;
     const struct rz_image_run *known_at; /* where in KNOWN the restore is */
-    bool skips; /* it leaves pages alone that KNOWN says have not changed since */
+    bool skips;               /* it leaves pages alone that KNOWN says have not changed since */
+    struct rz_kill_plan kill; /* of this process; left 0: none */
     uint64_t handover_bytes, handover_next_bytes;
     uint8_t handover[RZ_IMAGE_HANDOVER_MAX], handover_next[RZ_IMAGE_HANDOVER_MAX];
     char why[RZ_IMAGE_WORDS];

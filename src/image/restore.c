@@ -93,7 +93,12 @@ static rz_status_t prepare(int fd, uint64_t bytes)
     RZ_AREA->in_place = image->head.life[0] != 0 && image->head.life[0] == RZ_AREA->life[0] &&
                         image->head.life[1] == RZ_AREA->life[1];
     status = status == RZ_OK ? rz_image_check_restore(image, fd) : status;
-    return status == RZ_OK ? load_program() : status;
+    status = status == RZ_OK ? load_program() : status;
+    if (status == RZ_OK) {
+        rz_kill_here(RZ_KILL_IMAGE_CHECKED);
+    }
+    RZ_AREA->kill = rz_kill_plan ? *rz_kill_plan : (struct rz_kill_plan){.left = 0};
+    return status;
 }
 
 rz_status_t rz_image_restore(int fd, uint64_t bytes, const void *handover, size_t handover_bytes,

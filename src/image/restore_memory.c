@@ -277,6 +277,7 @@ void rz_restore_memory(void)
     unmap_others();
     move_vdso();
     grow_heap();
+    rz_restore_kill_here(RZ_KILL_IMAGE_UNMAPPED);
     if (rz_image_read_maps(&RZ_AREA->here) != RZ_OK) {
         rz_restore_fail(RZ_AREA->why, "");
     }
@@ -286,5 +287,8 @@ void rz_restore_memory(void)
             map_region(&image->region[i]);
         }
         run = fill_region(&image->region[i], kept, run, end);
+        if (i == image->head.n_regions / 2) {
+            rz_restore_kill_here(RZ_KILL_IMAGE_HALF);
+        }
     }
 }

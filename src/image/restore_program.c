@@ -26,6 +26,14 @@ void rz_restore_fail(const char *what, const char *which)
     }
 }
 
+void rz_restore_kill_here(enum rz_kill_point point)
+{
+    struct rz_kill_plan *plan = &RZ_AREA->kill;
+    if (plan->left > 0 && plan->point == point && --plan->left == 0) {
+        RZ_RAW2(kill, RZ_RAW0(getpid), plan->signal);
+    }
+}
+
 /* The compiler calls these. */
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
 {
@@ -110,12 +118,15 @@ __attribute__((section(".text.start"))) void rz_restore_program_main(void)
     uint32_t own = image->head.leader < image->head.n_threads ? image->head.leader : 0;
     await_ends();
     rz_restore_memory();
+    rz_restore_kill_here(RZ_KILL_IMAGE_PAGES);
     rz_restore_files();
     restore_process();
+    rz_restore_kill_here(RZ_KILL_IMAGE_FILES);
     rz_raw_copy(RZ_AREA->handover, RZ_AREA->handover_next, RZ_AREA->handover_next_bytes);
     RZ_AREA->handover_bytes = RZ_AREA->handover_next_bytes;
     RZ_AREA->restored = true;
     restore_threads(own);
+    rz_restore_kill_here(RZ_KILL_IMAGE_THREADS);
     RZ_RAW2(arch_prctl, SET_FS, image->thread[own].fs);
     rz_image_registers_load(&image->thread[own].registers);
 }

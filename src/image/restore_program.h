@@ -6,6 +6,7 @@
 #include "image/area.h"
 
 _Noreturn void rz_restore_fail(const char *what, const char *which);
+void rz_restore_kill_here(enum rz_kill_point point); /* as rz_kill_here, without libc */
 void rz_restore_memory(void);
 void rz_restore_files(void);
 void rz_restore_program_main(void);

@@ -36,7 +36,7 @@ struct rz_node {
         n_asked_waits; /* it was asked so often for a page of waits, and has not answered yet */
     bool early;        /* it ended before it was told to */
     int status;        /* of the keeper, as waitpid gives it; -1: it was not waited for */
-    enum {
+    enum rz_node_detached {
         RZ_NODE_ATTACHED,
         RZ_NODE_CAN_DETACH,
         RZ_NODE_DETACHED

@@ -11,6 +11,7 @@
 #include "launch/preload.h"
 #include "launch/rankfile.h"
 #include "launch/rzrun_contexts.h"
+#include "launch/show_output.h"
 #include "port/socket.h"
 #include "wire/launch_messages.h"
 
@@ -126,7 +127,8 @@ struct rz_rzrun_options {
     const char *checkpoint_name; /* of the job, in the folder */
     uint32_t checkpoint_keep;    /* generations */
     bool restart, keep_checkpoints;
-    bool rewind, rewind_or_abort, rewind_repeats, rewind_check;
+    bool rewind, rewind_or_abort, rewind_check;
+    enum rz_rewound_output rewind_output;
     rz_time rewind_every;
     int signal_checkpoint; /* ends the job as SIGTERM does, after the newest checkpoint is in files;
                               0: none */

@@ -26,9 +26,17 @@ RZ_CLI_TAKE_FLAG(rewind_check, OPTIONS->rewind_check)
 
 RZ_CLI_TAKE(rewind_output)
 {
-    *why = "it is `drop` or `repeat`";
-    OPTIONS->rewind_repeats = strcmp(value, "repeat") == 0;
-    return OPTIONS->rewind_repeats || strcmp(value, "drop") == 0;
+    static const char *const names[] = {[RZ_REWOUND_DROPPED] = "drop",
+                                        [RZ_REWOUND_REPEATED] = "repeat",
+                                        [RZ_REWOUND_HELD] = "hold"};
+    *why = "it is `drop`, `repeat` or `hold`";
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (strcmp(value, names[i]) == 0) {
+            OPTIONS->rewind_output = (enum rz_rewound_output)i;
+            return true;
+        }
+    }
+    return false;
 }
 
 const struct rz_cli_option rz_rzrun_rewind[] = {
@@ -49,7 +57,12 @@ const struct rz_cli_option rz_rzrun_rewind[] = {
     {"--rewind-output", NULL, "HOW",
      "What a rank has written after the image from which it continues, it writes again. drop "
      "(default): as many bytes of its output as were shown already are not shown again, which is "
-     "right for a program that writes the same again. repeat: all is shown.",
+     "right for a program that writes the same again. repeat: all is shown. hold: what a rank "
+     "writes "
+     "is shown when the next snapshot is safe, or the job ends, and is discarded if a failure "
+     "comes "
+     "before, so that nothing is shown that did not happen in the end; beyond 64MiB what waits is "
+     "shown as with drop.",
      take_rewind_output},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -106,6 +119,10 @@ void rz_rzrun_rewind_settle(struct rz_rzrun_options *options)
             rz_cli_refuse(&rz_rzrun_cli, "--rewind-or-abort needs --rewind T");
         }
         return;
+    }
+    if (options->detach && options->rewind_output == RZ_REWOUND_HELD) {
+        rz_cli_refuse(&rz_rzrun_cli, "--rewind-output hold and --detach cannot be combined: the "
+                                     "first needs an rzrun that stays");
     }
     if (other) {
         rz_cli_refuse(&rz_rzrun_cli, "--rewind and %s cannot be combined", other);

@@ -287,6 +287,13 @@ static void reach_kill_points(const struct rz_launch_message *message)
     }
 }
 
+static void on_detaching(struct rz_launch_session *session, struct rz_node *node,
+                         enum rz_node_detached detached)
+{
+    node->detached = detached;
+    rz_session_look_at_detached(session);
+}
+
 static void take_message(struct rz_launch_session *session, struct rz_node *node,
                          const struct rz_launch_message *message)
 {
@@ -314,15 +321,14 @@ static void take_message(struct rz_launch_session *session, struct rz_node *node
         on_started(session, node, &message->started);
         break;
     case RZ_LAUNCH_CAN_DETACH:
-        node->detached = RZ_NODE_CAN_DETACH;
-        rz_session_look_at_detached(session);
+        on_detaching(session, node, RZ_NODE_CAN_DETACH);
         break;
     case RZ_LAUNCH_DETACHED:
-        node->detached = RZ_NODE_DETACHED;
-        rz_session_look_at_detached(session);
+        on_detaching(session, node, RZ_NODE_DETACHED);
         break;
     case RZ_LAUNCH_OUTPUT:
-        rz_session_output(session, &message->output);
+    case RZ_LAUNCH_OUTPUT_SAFE:
+        rz_session_output(session, message);
         break;
     case RZ_LAUNCH_STDIN_WANTED:
         rz_session_input_wanted(session, node, message->stdin_wanted.bytes);

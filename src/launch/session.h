@@ -116,6 +116,7 @@ struct rz_launch_session {
     bool input_lost; /* it could not be read to its end, which was reported */
     struct rz_random random;
     struct rz_show_output show;
+    bool overrun_told;
     struct rz_traces traces;
     struct event *sampler;     /* asks for waits, for a report; NULL: none is requested */
     rz_time sampled_at;        /* when it asked last */
@@ -188,7 +189,8 @@ void rz_session_input_close(struct rz_launch_session *session);
 /* session_output.c: from open to close stdio's stderr is merged with the output of processes. close
  * waits until all is written; the exit status, where lost output changes it. */
 rz_status_t rz_session_output_open(struct rz_launch_session *session);
-void rz_session_output(struct rz_launch_session *session, const struct rz_launch_output *output);
+/* OUTPUT or OUTPUT_SAFE. */
+void rz_session_output(struct rz_launch_session *session, const struct rz_launch_message *message);
 int rz_session_output_close(struct rz_launch_session *session, int status);
 
 /* session_trace.c: before the nodes start; after all processes have ended; into a file beside the

@@ -58,10 +58,27 @@ static void late(evutil_socket_t fd, short what, void *arg)
     look_at_tails(session);
 }
 
-void rz_session_output(struct rz_launch_session *session, const struct rz_launch_output *output)
+/* Once. */
+static void tell_overrun(struct rz_launch_session *session)
+{
+    if (session->show.overrun && !session->overrun_told) {
+        session->overrun_told = true;
+        fprintf(stderr,
+                "rzrun: --rewind-output hold: more output than %u MiB waits for a snapshot, and is "
+                "shown before\n",
+                RZ_SHOW_TAILS_MAX >> 20);
+    }
+}
+
+void rz_session_output(struct rz_launch_session *session, const struct rz_launch_message *message)
 {
     rz_story_give_way(&session->story);
-    rz_show_output(&session->show, output);
+    if (message->type == RZ_LAUNCH_OUTPUT_SAFE) {
+        rz_show_output_safe(&session->show, &message->output_safe);
+    } else {
+        rz_show_output(&session->show, &message->output);
+        tell_overrun(session);
+    }
     if (!evtimer_pending(session->output_late, NULL)) {
         look_at_tails(session);
     }
@@ -123,7 +140,7 @@ static void assertion_failed(const char *expression, const char *file, int line)
 rz_status_t rz_session_output_open(struct rz_launch_session *session)
 {
     rz_status_t status = rz_show_output_open(&session->show, session->options->label);
-    session->show.repeats = session->options->rewind_repeats;
+    session->show.rewound = session->options->rewind_output;
     if (status != RZ_OK) {
         return status;
     }
@@ -149,6 +166,9 @@ static void flush(struct rz_launch_session *session)
 {
     session->flushing = session->ending = true;
     event_del(session->last_word);
+    if (session->attempts->again) {
+        rz_show_output_discard(&session->show);
+    }
     rz_show_output_late(&session->show, RZ_TIME_NEVER);
     if (session->interrupted || session->out_of_time) {
         event_base_loopexit(session->base, &(struct timeval){.tv_sec = LAST_READ_S});

@@ -65,7 +65,7 @@ static void show_tail(struct rz_show_output *output, struct rz_show_stream *stre
     show_bytes(output, stream, source, tail->bytes.at, tail->bytes.n);
     output->waiting -= tail->bytes.n;
     free(tail->bytes.at);
-    *tail = (struct rz_show_tail){.taken = tail->taken};
+    tail->bytes = (struct rz_bytes){0};
 }
 
 static struct rz_show_tail *tail_of(struct rz_show_stream *stream, size_t source)
@@ -110,18 +110,145 @@ static size_t repeated(const struct rz_show_output *output, struct rz_show_tail 
                        const struct rz_launch_output *message)
 {
     uint64_t at = message->at, end = at + message->data_length, taken = tail->taken;
-    if (at == RZ_OUTPUT_ANYWHERE || output->repeats) {
+    if (at == RZ_OUTPUT_ANYWHERE || output->rewound == RZ_REWOUND_REPEATED) {
         return 0;
     }
     tail->taken = end > taken ? end : taken;
     return taken <= at ? 0 : taken >= end ? message->data_length : (size_t)(taken - at);
 }
 
+/* ---- Output that waits until it is safe ---- */
+
+/* How much of the tail, from its begin on, may be shown. */
+static size_t ready_bytes(const struct rz_show_output *output, const struct rz_show_tail *tail)
+{
+    if (output->rewound != RZ_REWOUND_HELD || tail->taken == 0) { /* a daemon's have no place */
+        return tail->bytes.n;
+    }
+    uint64_t begin = tail->taken - tail->bytes.n;
+    uint64_t ready = tail->safe > begin ? tail->safe - begin : 0;
+    return ready < tail->bytes.n ? (size_t)ready : tail->bytes.n;
+}
+
+static void show_front(struct rz_show_output *output, struct rz_show_stream *stream, size_t source,
+                       size_t n)
+{
+    struct rz_bytes *bytes = &stream->tails[source].bytes;
+    show_bytes(output, stream, source, bytes->at, n);
+    bytes->n -= n;
+    output->waiting -= n;
+    memmove(bytes->at, bytes->at + n, bytes->n);
+}
+
+/* The whole lines of what is safe; the beginning of a line waits for its end as ever. */
+static void show_safe_lines(struct rz_show_output *output, struct rz_show_stream *stream,
+                            size_t source)
+{
+    const struct rz_show_tail *tail = &stream->tails[source];
+    size_t ready = ready_bytes(output, tail);
+    const uint8_t *newline = ready > 0 ? memrchr(tail->bytes.at, '\n', ready) : NULL;
+    size_t whole = newline ? (size_t)(newline - tail->bytes.at) + 1 : 0;
+    whole = ready - whole >= RZ_SHOW_LINE_MAX ? ready : whole;
+    if (whole > 0) {
+        show_front(output, stream, source, whole);
+    }
+}
+
+static void cut(struct rz_show_output *output, struct rz_show_tail *tail, size_t keep)
+{
+    output->waiting -= tail->bytes.n - keep;
+    tail->taken -= tail->bytes.n - keep;
+    tail->bytes.n = keep;
+}
+
+/* A new process of the rank writes, from that place on: what comes before is in its image, and what
+ * an earlier process wrote behind it did not happen. */
+static void begin_again(struct rz_show_output *output, struct rz_show_tail *tail,
+                        const struct rz_launch_output *message)
+{
+    uint64_t begin = tail->taken - tail->bytes.n;
+    if (message->at < tail->taken) {
+        cut(output, tail, message->at > begin ? (size_t)(message->at - begin) : 0);
+    }
+    tail->epoch = message->epoch;
+    tail->began = message->at;
+    tail->safe = message->at > tail->safe ? message->at : tail->safe;
+    tail->since = rz_clock_now();
+}
+
+static void show_all(struct rz_show_output *output)
+{
+    for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
+        for (size_t source = 0; source < output->streams[i].n_tails; source++) {
+            show_tail(output, &output->streams[i], source);
+        }
+    }
+}
+
+static void hold(struct rz_show_output *output, struct rz_show_stream *stream, size_t source,
+                 const struct rz_launch_output *message)
+{
+    struct rz_show_tail *tail = &stream->tails[source];
+    if (message->at == RZ_OUTPUT_ANYWHERE) { /* before its daemon knew the place */
+        show_bytes(output, stream, source, message->data, message->data_length);
+        return;
+    }
+    uint64_t at = message->at, end = at + message->data_length;
+    if (message->epoch > tail->epoch) {
+        begin_again(output, tail, message);
+    } else if (message->epoch < tail->epoch && end > tail->began) {
+        end = tail->began; /* of a process that has ended */
+    }
+    if (end > at && at > tail->taken) { /* what is missing was lost with a node */
+        show_tail(output, stream, source);
+        tail->taken = at;
+    }
+    if (end > at && end > tail->taken) {
+        keep(output, tail, message->data + (tail->taken - at), (size_t)(end - tail->taken));
+        tail->taken = end;
+    }
+    show_safe_lines(output, stream, source);
+    if (output->waiting > RZ_SHOW_TAILS_MAX) {
+        output->overrun = true;
+        show_all(output);
+    }
+}
+
+void rz_show_output_safe(struct rz_show_output *output, const struct rz_launch_output_safe *safe)
+{
+    const uint64_t places[RZ_SHOW_STREAMS] = {safe->out, safe->error};
+    for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
+        size_t source = (size_t)safe->rank + 1;
+        struct rz_show_tail *tail = tail_of(&output->streams[i], source);
+        if (places[i] != RZ_OUTPUT_ANYWHERE && places[i] > tail->safe) {
+            tail->safe = places[i];
+            tail->since = rz_clock_now();
+            show_safe_lines(output, &output->streams[i], source);
+        }
+    }
+}
+
+void rz_show_output_discard(struct rz_show_output *output)
+{
+    for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
+        for (size_t source = 0; source < output->streams[i].n_tails; source++) {
+            struct rz_show_tail *tail = &output->streams[i].tails[source];
+            cut(output, tail, ready_bytes(output, tail));
+        }
+    }
+}
+
+/* ---- Output as it comes ---- */
+
 void rz_show_output(struct rz_show_output *output, const struct rz_launch_output *message)
 {
     struct rz_show_stream *stream = &output->streams[message->stream == 2];
     size_t source = message->rank == RZ_ID_NONE ? 0 : (size_t)message->rank + 1;
     struct rz_show_tail *tail = tail_of(stream, source);
+    if (output->rewound == RZ_REWOUND_HELD && source > 0) {
+        hold(output, stream, source, message);
+        return;
+    }
     size_t skipped = repeated(output, tail, message);
     const uint8_t *data = message->data + skipped;
     size_t n = message->data_length - skipped;
@@ -145,7 +272,7 @@ rz_time rz_show_output_due(const struct rz_show_output *output)
     for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++) {
         for (size_t source = 0; source < output->streams[i].n_tails; source++) {
             const struct rz_show_tail *tail = &output->streams[i].tails[source];
-            if (tail->bytes.n > 0 && tail->since + output->patience < due) {
+            if (ready_bytes(output, tail) > 0 && tail->since + output->patience < due) {
                 due = tail->since + output->patience;
             }
         }
@@ -158,8 +285,11 @@ void rz_show_output_late(struct rz_show_output *output, rz_time now)
     for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++) {
         for (size_t source = 0; source < output->streams[i].n_tails; source++) {
             const struct rz_show_tail *tail = &output->streams[i].tails[source];
-            if (tail->bytes.n > 0 && now >= tail->since + output->patience) {
+            size_t ready = ready_bytes(output, tail);
+            if (now == RZ_TIME_NEVER) {
                 show_tail(output, &output->streams[i], source);
+            } else if (ready > 0 && now >= tail->since + output->patience) {
+                show_front(output, &output->streams[i], source, ready);
             }
         }
     }

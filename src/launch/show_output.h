@@ -7,6 +7,10 @@
  * waited for RZ_SHOW_PATIENCE (a question without a newline must be seen). With labels, and where
  * no terminal gives input, no question is asked: a line then waits for RZ_SHOW_LABEL_PATIENCE. All
  * bytes of one process and stream stay in their order.
+ *
+ * A rank that is restored from an image (rzrun --rewind) writes again what it had written after it.
+ * Each message says at which place its bytes are in all that the rank writes to the stream:
+ * enum rz_rewound_output says what is shown of what comes again.
  */
 #ifndef RZ_LAUNCH_SHOW_OUTPUT_H
 #define RZ_LAUNCH_SHOW_OUTPUT_H
@@ -19,17 +23,29 @@
 #include <sys/types.h>
 
 #define RZ_SHOW_LINE_MAX (1u << 20)
-#define RZ_SHOW_TAILS_MAX (64u << 20) /* bound of all unfinished lines together */
+/* Bound of all that waits. Where RZ_REWOUND_HELD waits for more, all of it is shown; what of it is
+ * written again after a restoration is then not shown again. */
+#define RZ_SHOW_TAILS_MAX (64u << 20)
 #define RZ_SHOW_PATIENCE (100 * RZ_MILLISECOND)
 #define RZ_SHOW_LABEL_PATIENCE (5 * RZ_SECOND)
 
 enum { RZ_SHOW_STREAMS = 2 }; /* stdout, stderr */
 
-/* The beginning of an unfinished line. */
+enum rz_rewound_output {
+    RZ_REWOUND_DROPPED,  /* as many bytes as were shown are not shown again */
+    RZ_REWOUND_REPEATED, /* all is shown */
+    RZ_REWOUND_HELD      /* nothing is shown before it is safe (rz_show_output_safe) */
+};
+
+/* What is not shown yet: the beginning of an unfinished line; with RZ_REWOUND_HELD all that is not
+ * safe, too. */
 struct rz_show_tail {
     struct rz_bytes bytes;
     rz_time since;
-    uint64_t taken; /* the place up to which it was given to us: OUTPUT.at */
+    uint64_t taken; /* the place behind these bytes, up to which all was given to us: OUTPUT.at */
+    uint64_t safe;  /* RZ_REWOUND_HELD: what is before this place may be shown */
+    uint64_t began; /* and where the process of this epoch began */
+    uint32_t epoch;
 };
 
 struct rz_show_stream {
@@ -40,8 +56,9 @@ struct rz_show_stream {
 };
 
 struct rz_show_output {
-    bool label;       /* each line begins with the rank */
-    bool repeats;     /* what a restored process writes again is shown again */
+    bool label; /* each line begins with the rank */
+    enum rz_rewound_output rewound;
+    bool overrun;     /* RZ_REWOUND_HELD: there was too much to hold */
     rz_time patience; /* for how long the beginning of a line waits for its end */
     struct rz_show_stream streams[RZ_SHOW_STREAMS];
     size_t waiting; /* bytes in all tails */
@@ -53,6 +70,13 @@ rz_status_t rz_show_output_open(struct rz_show_output *show, bool label);
 
 /* Shows it soon; never blocks. Lines of rank RZ_ID_NONE (a daemon) have no label. */
 void rz_show_output(struct rz_show_output *show, const struct rz_launch_output *output);
+
+/* RZ_REWOUND_HELD: no rewind repeats what the rank has written before these places of standard
+ * output and error. */
+void rz_show_output_safe(struct rz_show_output *show, const struct rz_launch_output_safe *safe);
+
+/* RZ_REWOUND_HELD: discards what is not safe: the job begins again. */
+void rz_show_output_discard(struct rz_show_output *show);
 
 /* When rz_show_output_late must be called, at the latest; RZ_TIME_NEVER: nothing waits. */
 rz_time rz_show_output_due(const struct rz_show_output *show);

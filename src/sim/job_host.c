@@ -87,6 +87,8 @@ static void step_process(struct rz_job_node *node, uint32_t slot)
         process->state = RZ_JOB_RUNNING;
         want_step(node, slot);
     } else if (process->state == RZ_JOB_STARTING) {
+        /* Where all processes begin again the library calls it before MPI_Init waits. */
+        process->reinit |= node->repairing && node->all_begin;
         reach(process, RZ_PHASE_ENTER);
     } else if (process->state == RZ_JOB_RUNNING && slot >= node->n_ranks) {
         if (!stays(slot, process->incarnation)) {
@@ -392,7 +394,7 @@ static void review_barrier(struct rz_job_node *node)
  * leave. */
 static void review_entered(struct rz_job_node *node)
 {
-    bool entered = false;
+    bool entered = false, alive = false;
     FOR_OWN_RANKS(rank)
     {
         const struct rz_job_process *process = &node->process[rank];
@@ -400,8 +402,10 @@ static void review_entered(struct rz_job_node *node)
         if (waits && process->state != RZ_JOB_ABSENT && !(node->mutations & RZ_JOB_ONE_ENTERED)) {
             return;
         }
+        alive |= process->state != RZ_JOB_KILLED && process->state != RZ_JOB_ABSENT;
         entered |= process->state != RZ_JOB_KILLED && process->reinit;
     }
+    entered |= !alive && node->repairing && node->all_begin; /* here none would be moved */
     if (!entered || node->said_repairing) {
         return;
     }

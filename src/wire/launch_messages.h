@@ -104,6 +104,7 @@ enum rz_waiting_state {
 #define RZ_JOB_REWIND 65536u           /* ranks are restored from images of their memory */
 #define RZ_JOB_REWIND_OR_ABORT 131072u /* the job ends where no image can be made */
 #define RZ_JOB_TRAFFIC 262144u         /* processes count what they send to each other */
+#define RZ_JOB_HOLD_OUTPUT 524288u     /* daemons say OUTPUT_SAFE: rzrun shows nothing before */
 #define RZ_JOB_DETACHED 32u            /* rzrun will exit; the daemons keep output and outcome */
 
 /* OUTPUT.at of what is shown in any case. */
@@ -126,7 +127,10 @@ enum rz_waiting_state {
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
     MESSAGE(STARTED, started) U32(rank) U32(incarnation) U32(node) U32(pid) TEXT(binding) END(STARTED, started) \
     MESSAGE(OUTPUT, output) U32(rank) U32(stream) U32(epoch) U64(at) BYTES(data) END(OUTPUT, output) /* 1 stdout, 2 stderr; \
-        at: where data begins in all that the rank writes there, or RZ_OUTPUT_ANYWHERE; what was shown already is not shown again */ \
+        at: where data begins in all that the rank writes there, or RZ_OUTPUT_ANYWHERE; what was shown already is not shown again; \
+        epoch: in which its process was started */ \
+    MESSAGE(OUTPUT_SAFE, output_safe) U32(rank) U64(out) U64(error) END(OUTPUT_SAFE, output_safe) /* RZ_JOB_HOLD_OUTPUT: up to there \
+        what the rank has written to standard output and error is in images that are committed */ \
     MESSAGE(STDIN_WANTED, stdin_wanted) U32(bytes) END(STDIN_WANTED, stdin_wanted)      /* credit for rank 0 */ \
     MESSAGE(MARK, mark) U32(rank) U64(iteration) U32(epoch) U64(at_ns) END(MARK, mark) \
     MESSAGE(EXITED, exited) U32(rank) U32(incarnation) U32(status) U32(clean) U32(hello) END(EXITED, exited) /* wait status */ \

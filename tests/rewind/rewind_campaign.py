@@ -7,9 +7,10 @@ Each seed draws a program, its nodes, a place for the images, the time between s
 moments, several in a row, or at a kill point of the snapshot, of the image or of the restoration, in a rank or in a daemon. A run that
 hangs, says anything else, has another exit status or leaves something behind is a violation: it is shown with the command that replays it.
 
-    rewind_campaign.py --build build [--seeds 1..100] [--only PROGRAM] [--budget S] [--matrix] [--report FILE]
+    rewind_campaign.py --build build [--seeds 1..100] [--only PROGRAM] [--budget S] [--matrix [POINTS]] [--report FILE]
 
---matrix: instead of drawn failures, each kill point at each of 4 ranks or nodes, in the torture.
+--matrix: instead of drawn failures, each kill point at each of 4 ranks or nodes, in the torture. POINTS: a regular expression of points,
+with the rank or node: 'restore|image-.*@1'.
 """
 import argparse
 import collections
@@ -29,7 +30,7 @@ def parse():
     parser.add_argument("--seeds", default="1..20", help="first..last (1..20)")
     parser.add_argument("--only", default="", help="one program")
     parser.add_argument("--budget", type=float, default=0, help="seconds after which no further run is begun; 0: no bound")
-    parser.add_argument("--matrix", action="store_true", help="each kill point at each of 4 ranks or nodes")
+    parser.add_argument("--matrix", nargs="?", const="", metavar="POINTS", help="each kill point at each of 4 ranks or nodes, or these")
     parser.add_argument("--report", help="write a table of the runs to this file")
     return parser.parse_args()
 
@@ -46,10 +47,17 @@ KILLED = 128 + 9
 SCHEMES = {"memory": (1, 0), "buddy": (2, 1), "xor:4": (4, 1), "rs:2+2": (4, 2), "file": (1, 4)}
 # Of a rank: on the way to a snapshot. Of a daemon: on the way to a commit, and to a new epoch.
 RANK_POINTS = ["snapshot-stops", "snapshot-quiet", "image-save", "image-saved", "image-copy", "store", "stored"]
+# In the first MPI_Init.
+BEGIN_POINTS = ["joined", "entering", "entered", "at-start", "start-told"]
+# Of a process that takes the place of a failed one: from its start to its image, within the image, and back into the job.
+RESTORE_POINTS = ["restore-join", "restore-joined", "restore-asked", "restore-fetched", "image-checked", "image-unmapped", "image-half",
+                  "image-pages", "image-files", "image-threads", "restore-woken", "restore-opened", "at-start:2", "start-told:2",
+                  "restore-over"]
 DAEMON_POINTS = ["piece-came", "piece-part", "piece-kept", "piece-ack"]
 RECOVERY_POINTS = ["epoch", "epoch-begun", "run", "piece-back"]
 
-Fault = collections.namedtuple("Fault", "options environment nodes words")
+# least: how often all go back at least; 0: the moments are random.
+Fault = collections.namedtuple("Fault", "options environment nodes words least", defaults=[0])
 Run = collections.namedtuple("Run", "status out err seconds events left")
 
 
@@ -125,12 +133,26 @@ def in_the_recovery(draw, program, nodes, seconds):
     return Fault(words, {"RZ_KILL_AT": point}, 1, f"{words[1]}; {point}")
 
 
+def in_a_restoration(draw, program, seconds):
+    """A rank fails while it takes the place of a process that failed, or in MPI_Init."""
+    if draw.random() < 0.2:
+        point = f"{draw.choice(BEGIN_POINTS)}@{draw.randrange(program.ranks)}"
+        return Fault([], {"RZ_KILL_AT": point}, 0, point)
+    point = f"{draw.choice(RESTORE_POINTS)}@{draw.randrange(program.ranks)}"
+    words = []
+    for _ in range(draw.randint(1, 2)):
+        words += ["--inject", f"kill rank {draw.randrange(program.ranks)} at {draw.uniform(0.3, 1) * seconds * 1000:.0f}ms"]
+    return Fault(words, {"RZ_KILL_AT": point}, 0, "; ".join([*words[1::2], point]))
+
+
 def draw_fault(draw, program, nodes, bears, seconds):
     kind = draw.random()
     if kind < 0.55:
         return at_moments(draw, program, nodes, bears, seconds)
-    if kind < 0.85 or bears == 0 or nodes == 1:
+    if kind < 0.75:
         return at_a_point(draw, program, nodes, bears)
+    if kind < 0.9 or bears == 0 or nodes == 1:
+        return in_a_restoration(draw, program, seconds)
     return in_the_recovery(draw, program, nodes, seconds)
 
 
@@ -159,16 +181,19 @@ def counts(events):
     return len(committed), len(epochs), len(set(restored))
 
 
-def one(label, name, scheme, nodes, every_ms, fault):
+def one(label, name, scheme, nodes, every_ms, fault, size=None):
     program = programs.PROGRAMS[name]
-    want = calm(name, program.usual)
+    size = size or program.usual
+    want = calm(name, size)
     with tempfile.TemporaryDirectory(prefix="rewind-files-") as folder, tempfile.TemporaryDirectory(prefix="rewind-images-") as images:
         more = ["--rewind", f"{every_ms}ms", "--checkpoint", scheme, "--max-restarts", "100", *fault.options]
         more += ["--checkpoint-dir", images] if scheme == "file" else []
-        line = command(program, program.usual, nodes, more, folder)
+        line = command(program, size, nodes, more, folder)
         done = run(line, f"{os.getpid()}-{label}", fault.environment)
     wrong, ended = assess(done, want.out)
     n_committed, n_epochs, n_restored = counts(done.events)
+    if not wrong and n_epochs < fault.least:
+        wrong = f"all went back {n_epochs} times, not {fault.least}: the kill point was not reached"
     if wrong:
         variables = " ".join(f"{key}={value}" for key, value in fault.environment.items())
         again = f"{sys.argv[0]} --build {options.build} --seeds {label}..{label}"
@@ -189,16 +214,24 @@ def drawn(seed, names):
     return name, scheme, nodes, every, draw_fault(draw, program, nodes, bears, calm(name, program.usual).seconds)
 
 
-def matrix():
-    for point in RANK_POINTS:
+def in_turn():
+    for point in [*(f"{point}:2" for point in RANK_POINTS), *BEGIN_POINTS]:
         for rank in range(4):
-            words = f"{point}:2@{rank}"
-            yield "torture", "buddy", 4, 20, Fault([], {"RZ_KILL_AT": words}, 0, words)
+            words = f"{point}@{rank}"
+            yield "torture", "buddy", 4, 20, Fault([], {"RZ_KILL_AT": words}, 0, words, 1)
+    for point in RESTORE_POINTS:
+        for rank in range(4):
+            words, inject = f"{point}@{rank}", f"kill rank {(rank + 1) % 4} at 600ms"
+            yield "torture", "buddy", 4, 20, Fault(["--inject", inject], {"RZ_KILL_AT": words}, 0, f"{words}; {inject}", 2), 120
     for point in DAEMON_POINTS + RECOVERY_POINTS:
         for node in range(4):
             words = f"{point}:2@{node}"
             inject = ["--inject", f"kill rank {(node + 1) % 4} at 400ms"] if point in RECOVERY_POINTS else []
             yield "torture", "rs:2+2", 4, 20, Fault(inject, {"RZ_KILL_AT": words}, 1, "; ".join([words, *inject[1:]]))
+
+
+def matrix():
+    return [plan for plan in in_turn() if re.search(options.matrix, plan[4].environment["RZ_KILL_AT"])]
 
 
 def main():
@@ -207,7 +240,7 @@ def main():
     if options.only and options.only not in programs.there():
         sys.exit(f"--only: this build has {', '.join(programs.there())}")
     began, rows = time.monotonic(), []
-    plans = enumerate(matrix(), 1) if options.matrix else ((seed, None) for seed in range(first, last + 1))
+    plans = enumerate(matrix(), 1) if options.matrix is not None else ((seed, None) for seed in range(first, last + 1))
     for label, plan in plans:
         if options.budget and time.monotonic() - began >= options.budget:
             break

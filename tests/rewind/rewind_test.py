@@ -9,11 +9,12 @@ import os
 import random
 import re
 import signal
+import sys
 
 import rewind_programs as programs
 rig = programs.rig
 
-OUTPUT, REFUSED = rig.program("rewind_output"), rig.program("rewind_refused")
+OUTPUT, DIFFER, REFUSED = rig.program("rewind_output"), rig.program("rewind_differ"), rig.program("rewind_refused")
 EVERY = ("--rewind", "20ms")
 BY_CALL = ("--rewind", "1h")  # only RZ_Rewind_now
 NONE_FOR = {  # what a program has, and the words that say it
@@ -40,6 +41,26 @@ class Rewind(rig.LaunchTest):
             if self.count(result, "restored") > 0:
                 return steps, result
         return self.fail(f"there was never a failure at {kill}:\n{result.events}")
+
+
+HOLD = ("--rewind-output", "hold")
+
+
+class Beginning(Rewind):
+    def test_a_rank_fails_in_init(self):
+        for kill in ("joined@0", "entering@1", "entered@2", "at-start@3", "start-told@0"):
+            for nodes in (2, 4):
+                with self.subTest(kill=kill, nodes=nodes):
+                    result = self.job(OUTPUT, "20", kill=kill, nodes=nodes, options=BY_CALL)
+                    self.assertIn("event=epoch epoch=2", result.events)
+                    Output.lines(self, result, 20)
+
+    def test_a_rank_fails_before_init(self):
+        # Another one comes to MPI_Init late: the others wait for it, and then all begin again.
+        script = ('if [ "$RZ_INCARNATION" = 1 ]; then [ "$RZ_RANK" != 2 ] || kill -9 $$; [ "$RZ_RANK" != 1 ] || sleep 0.5; fi; exec "$@"')
+        result = self.job("sh", "-c", script, "sh", OUTPUT, "20", options=BY_CALL)
+        self.assertIn("event=epoch epoch=2", result.events)
+        Output.lines(self, result, 20)
 
 
 class Output(Rewind):
@@ -80,6 +101,40 @@ class Output(Rewind):
             self.assertEqual(sorted(set(got)), list(range(steps)))
             # They grow, and go back at most once: there was one failure.
             self.assertLessEqual(sum(a >= b for a, b in zip(got, got[1:])), 1)
+
+    def test_hold_shows_each_line_once(self):
+        steps, result = self.killed(lambda steps: (OUTPUT, str(steps)), options=(*EVERY, *HOLD, "--label"))
+        self.lines(result, steps, label=True)
+
+    def happened(self, result, steps):
+        """What was shown is what the ranks remember that they wrote: nothing that was taken back, nothing twice."""
+        for rank in range(4):
+            shown = re.findall(rf"^rank {rank} step (\d+) in (\d+)(\.*)$", result.out, re.MULTILINE)
+            self.assertTrue(all(len(dots) == int(process) % 7 for _, process, dots in shown))
+            errors = re.findall(rf"^rank {rank} error (\d+) in (\d+)$", result.err, re.MULTILINE)
+            want = re.findall(rf"^rank {rank} wrote (\d+) in (\d+) and (\d+)$", result.out, re.MULTILINE)
+            self.assertEqual([int(step) for step, _, _ in want], list(range(steps)))
+            self.assertEqual([(step, process) for step, process, _ in shown], [(step, process) for step, process, _ in want])
+            self.assertEqual(errors, [(step, process) for step, _, process in want])
+        self.assertEqual(len(result.out.splitlines()), 4 * (2 * steps + 1))
+
+    def test_hold_shows_what_happened(self):
+        for kill, nodes in (("stored:2@1", 2), ("image-saved:3@2", 2), ("piece-came:6@1", 3), ("restore-over@0", 2)):
+            with self.subTest(kill):
+                inject = ("--inject", "kill rank 3 at 300ms") if kill.startswith("restore") else ()
+                steps, result = self.killed(lambda steps: (DIFFER, str(steps)), kill=kill, nodes=nodes, options=(*EVERY, *HOLD, *inject))
+                self.happened(result, steps)
+
+    def test_hold_before_the_first_snapshot(self):
+        result = self.job(DIFFER, "300", options=(*BY_CALL, *HOLD, "--inject", "kill rank 1 at 100ms"))
+        self.happened(result, 300)
+
+    def test_hold_is_bounded(self):
+        # Each rank writes 20 MB in a line for each, without a snapshot: what is too much is shown, and that is said.
+        script = "import os; line = b'x' * 999 + b'\\n'; [os.write(1, line * 1000) for _ in range(20)]"
+        result = self.job(sys.executable, "-c", script, options=(*BY_CALL, *HOLD))
+        self.assertEqual(len(result.out), 4 * 20 * 1000000)
+        self.assertEqual(result.err.count("more output than 64 MiB waits"), 1)
 
     def test_images_in_finalize(self):
         _, result = self.killed(lambda steps: (rig.program("rewind_early"), str(steps)), kill="stored:3@3")
@@ -153,7 +208,8 @@ class Words(Rewind):
     def test_refused_command_lines(self):
         for every in ("1ms", "0", "-1s", "soon", ""):
             self.refused("it needs the time from one snapshot to the next, 10ms or more", "--rewind", every)
-        self.refused("it is `drop` or `repeat`", *EVERY, "--rewind-output", "hold")
+        self.refused("it is `drop`, `repeat` or `hold`", *EVERY, "--rewind-output", "held")
+        self.refused("--rewind-output hold and --detach cannot be combined", *EVERY, *HOLD, "--detach")
         self.refused("--rewind-or-abort needs --rewind T", "--rewind-or-abort")
         for other in (("--no-ft",), ("--net", "ucx"), ("--detector", "flat"), ("--on-failure", "continue"), ("--mpi", "pmix")):
             self.refused(f"--rewind and {' '.join(other) if other[0] in ('--net', '--detector') else other[0]} cannot be combined", *EVERY, *other)

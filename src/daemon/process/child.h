@@ -71,6 +71,7 @@ struct rz_child {
     uint32_t ep_address_bytes, ep_address_epoch;
     uint32_t piece_source; /* the node that sent the last PIECE passed to it */
     struct rz_output *output[2];
+    uint64_t output_marked[2]; /* their places when the process last stood still for its image */
     int report_fd;
     struct event *report;   /* tells the outcome of exec */
     struct event *resume;   /* continues a process that INJECT has stopped */

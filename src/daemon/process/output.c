@@ -18,6 +18,7 @@ struct rz_output {
     struct rz_output *next;
     struct rz_outputs *all;
     uint32_t rank, stream;
+    uint32_t epoch; /* in which its process was started */
     int fd;
     struct event *readable;
     bool left; /* its process has ended: the output frees itself at its end */
@@ -39,6 +40,19 @@ static void output_free(struct rz_output *output)
     free(output);
 }
 
+static void output_forward(struct rz_output *output, const uint8_t *data, size_t n)
+{
+    struct rz_launch_message message = {.type = RZ_LAUNCH_OUTPUT,
+                                        .output = {.rank = output->rank,
+                                                   .stream = output->stream,
+                                                   .epoch = output->epoch,
+                                                   .at = output->at,
+                                                   .data = data,
+                                                   .data_length = (uint32_t)n}};
+    rz_report_send(&output->all->own->report, &message);
+    output->at += output->at != RZ_OUTPUT_ANYWHERE ? n : 0;
+}
+
 /* Forwards one chunk. Returns its length, 0 if there is nothing now. */
 static size_t forward(struct rz_output *output)
 {
@@ -51,15 +65,7 @@ static size_t forward(struct rz_output *output)
         }
         return 0;
     }
-    struct rz_launch_message message = {.type = RZ_LAUNCH_OUTPUT,
-                                        .output = {.rank = output->rank,
-                                                   .stream = output->stream,
-                                                   .epoch = output->all->own->membership.epoch,
-                                                   .at = output->at,
-                                                   .data = data,
-                                                   .data_length = (uint32_t)got}};
-    rz_report_send(&output->all->own->report, &message);
-    output->at += output->at != RZ_OUTPUT_ANYWHERE ? (uint64_t)got : 0;
+    output_forward(output, data, (size_t)got);
     return (size_t)got;
 }
 
@@ -94,8 +100,12 @@ rz_status_t rz_output_open(struct rz_output **result, struct rz_outputs *all, ui
         close(fd);
         return RZ_ERR_NO_MEMORY;
     }
-    *output = (struct rz_output){
-        .all = all, .rank = rank, .stream = stream, .fd = fd, .at = RZ_OUTPUT_ANYWHERE};
+    *output = (struct rz_output){.all = all,
+                                 .rank = rank,
+                                 .stream = stream,
+                                 .epoch = all->own->membership.epoch,
+                                 .fd = fd,
+                                 .at = RZ_OUTPUT_ANYWHERE};
     rz_status_t status = rz_loop_watch(all->own->base, &output->readable, fd, EV_READ | EV_PERSIST,
                                        output_readable, output);
     if (status != RZ_OK) {
@@ -114,6 +124,9 @@ rz_status_t rz_output_open(struct rz_output **result, struct rz_outputs *all, ui
 void rz_output_place(struct rz_output *output, uint64_t at)
 {
     output->at = at;
+    if (output->all->own->job.flags & RZ_JOB_HOLD_OUTPUT) {
+        output_forward(output, NULL, 0);
+    }
 }
 
 uint64_t rz_output_place_of(const struct rz_output *output)

@@ -23,7 +23,8 @@ rz_status_t rz_output_open(struct rz_output **output, struct rz_outputs *all, ui
 /*
  * In a job that rewinds, the place of the next byte in all that the rank writes to this stream;
  * what comes after a restoration has a place that rzrun has shown already. Without a place
- * (RZ_OUTPUT_ANYWHERE, as in other jobs) all is shown.
+ * (RZ_OUTPUT_ANYWHERE, as in other jobs) all is shown. With RZ_JOB_HOLD_OUTPUT rzrun is told the
+ * place at once: it discards what it holds from there on.
  */
 void rz_output_place(struct rz_output *output, uint64_t at);
 uint64_t rz_output_place_of(const struct rz_output *output);

@@ -39,8 +39,9 @@ static void look_which_entered(const struct rz_barrier *barrier)
     }
     /* If no process of this node is live, only the user who started the job knows that they would
      * have entered (RZ_JOB_REPAIRS). This does not count while other processes are in MPI_Init,
-     * which must return first. */
-    entered |= own->job.flags & RZ_JOB_REPAIRS && !alive && own->membership.phase == RZ_PHASE_RUN;
+     * which must return first, unless all are restarted from there (RZ_JOB_REWIND). */
+    entered |= own->job.flags & RZ_JOB_REPAIRS && !alive &&
+               (own->membership.phase == RZ_PHASE_RUN || own->job.flags & RZ_JOB_REWIND);
     if (entered && !rz_recovery_is_repairing(barrier->config.recovery)) {
         rz_recovery_repairing(barrier->config.recovery);
     }

@@ -119,11 +119,11 @@ static bool on_output_mark(void *arg, struct rz_child *p, const struct rz_link_m
     (void)arg, (void)message, (void)fd;
     for (int i = 0; i < 2; i++) {
         rz_output_drain(p->output[i]);
+        p->output_marked[i] = rz_output_place_of(p->output[i]);
     }
     const struct rz_link_message marked = {
         .type = RZ_LINK_OUTPUT_MARKED,
-        .output_marked = {.out = rz_output_place_of(p->output[0]),
-                          .error = rz_output_place_of(p->output[1])}};
+        .output_marked = {.out = p->output_marked[0], .error = p->output_marked[1]}};
     rz_link_router_send(p, &marked);
     return true;
 }
@@ -162,6 +162,25 @@ static bool on_snapshot_refused(void *arg, struct rz_child *p,
                       p->rank, reason);
     }
     return true;
+}
+
+/* The last mark of each process is that of the committed image: the next one is asked for when the
+ * process knows of the commit, at all ranks (proto/snapshot). */
+void rz_snapshots_committed(const struct rz_snapshots *snapshots)
+{
+    const struct rz_children *children = snapshots ? snapshots->config.children : NULL;
+    if (!children || !(snapshots->own->job.flags & RZ_JOB_HOLD_OUTPUT)) {
+        return;
+    }
+    for (const struct rz_child *p = children->first; p; p = p->next) {
+        if (p->state != RZ_CHILD_FAILED && rz_child_is_current(p)) {
+            const struct rz_launch_message safe = {.type = RZ_LAUNCH_OUTPUT_SAFE,
+                                                   .output_safe = {.rank = p->rank,
+                                                                   .out = p->output_marked[0],
+                                                                   .error = p->output_marked[1]}};
+            rz_report_send(&snapshots->own->report, &safe);
+        }
+    }
 }
 
 rz_status_t rz_snapshots_open(struct rz_snapshots **result,

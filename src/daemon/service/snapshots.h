@@ -19,6 +19,7 @@ struct rz_snapshots;
 
 struct rz_snapshots_config {
     const struct rz_own_node *own;
+    struct rz_children *children;
     struct rz_board_writer *board;
     struct rz_link_router *router;
     struct rz_overlay *overlay;
@@ -29,5 +30,9 @@ struct rz_snapshots_config {
 rz_status_t rz_snapshots_open(struct rz_snapshots **snapshots,
                               const struct rz_snapshots_config *config);
 void rz_snapshots_close(struct rz_snapshots *snapshots);
+
+/* The last images of this epoch are committed, and no recovery chooses older ones: tells rzrun how
+ * much of the output no rewind repeats, if it wants to know. NULL: nothing. */
+void rz_snapshots_committed(const struct rz_snapshots *snapshots);
 
 #endif

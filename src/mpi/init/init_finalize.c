@@ -121,6 +121,9 @@ static int library_begin(void)
     if (!library.opened) {
         library.process = getpid();
         int error = engine_open();
+        if (error == MPI_SUCCESS && rz_engine.rewinds) {
+            error = rz_ft_reinit_enter(); /* so a failure in MPI_Init is repaired, too */
+        }
         error = error != MPI_SUCCESS ? error : rz_epoch_reach_start();
         error = error != MPI_SUCCESS ? error : rz_comms_open();
         if (error != MPI_SUCCESS) {
@@ -130,10 +133,6 @@ static int library_begin(void)
         library.opened = true;
         RZ_TRACE(INIT, 0, 0, 0);
         if (rz_engine.rewinds) {
-            error = rz_ft_reinit_enter();
-            if (error != MPI_SUCCESS) {
-                return error;
-            }
             rz_ft_await_repair();
             rz_snapshots_enter();
         }

@@ -48,7 +48,8 @@ rz_status_t rz_restore_open_link(struct rz_link **link)
 
 /* What a process tells the image that it becomes. */
 struct restore_handover {
-    int image; /* the descriptor of the image */
+    int image;                /* the descriptor of the image */
+    struct rz_kill_plan kill; /* left 0: none */
     _Alignas(16) unsigned char link[RZ_LINK_HANDOVER_BYTES];
 };
 
@@ -81,10 +82,12 @@ static rz_status_t ask_for_image(struct rz_link *link, struct wanted *wanted)
     *wanted = (struct wanted){
         .epoch = (uint32_t)(atomic_load_explicit(&board->epoch_phase, memory_order_acquire) >> 8),
         .fd = -1};
+    rz_kill_here(RZ_KILL_RESTORE_JOINED);
     rz_link_handle(link, RZ_LINK_PIECE, on_image, wanted);
     const struct rz_link_message want = {.type = RZ_LINK_WANT_PIECE,
                                          .want_piece = {.epoch = wanted->epoch}};
     rz_status_t status = rz_link_send(link, &want, -1);
+    rz_kill_here(RZ_KILL_RESTORE_ASKED);
     status = status == RZ_OK ? rz_link_await(link, &wanted->answered) : status;
     rz_link_handle(link, RZ_LINK_PIECE, NULL, NULL);
     return status;
@@ -114,6 +117,7 @@ static void become_image(struct rz_link *link)
         }
         return;
     }
+    rz_kill_here(RZ_KILL_RESTORE_FETCHED);
     const struct rz_link_message restored = {
         .type = RZ_LINK_RESTORED,
         .restored = {.epoch = wanted.epoch, .generation = wanted.piece.generation}};
@@ -121,10 +125,38 @@ static void become_image(struct rz_link *link)
     rz_link_renumber(link, rz_image_descriptor_aside);
     int aside = rz_image_descriptor_aside(wanted.fd);
     handover.image = aside >= 0 ? aside : wanted.fd;
+    handover.kill = rz_kill_plan ? *rz_kill_plan : (struct rz_kill_plan){.left = 0};
     rz_link_hand_over(link, handover.link);
     rz_image_restore(handover.image, wanted.piece.bytes, &handover, sizeof(handover), why,
                      sizeof(why));
     restore_impossible(link, why);
+}
+
+/* How often the earlier processes of the rank have passed the point; UINT64_MAX: a process in place
+ * of another one does not fail there. */
+static uint64_t passed_before(enum rz_kill_point point, uint32_t incarnation)
+{
+    bool restores = (point >= RZ_KILL_RESTORE_JOIN && point <= RZ_KILL_RESTORE_OVER) ||
+                    (point >= RZ_KILL_IMAGE_CHECKED && point <= RZ_KILL_IMAGE_THREADS);
+    bool begins = point == RZ_KILL_AT_START || point == RZ_KILL_START_TOLD;
+    return restores && incarnation > 1 ? incarnation - 2 : begins ? incarnation - 1 : UINT64_MAX;
+}
+
+/* RZ_KILL_AT, for a process that takes the place of a failed one. */
+static void take_kill_plan(void)
+{
+    const char *text = getenv(RZ_KILL_AT), *rank = getenv("RZ_RANK"),
+               *incarnation = getenv("RZ_INCARNATION");
+    if (!text || !rank || !incarnation || !rz_kill_arm(text, (uint32_t)strtoul(rank, NULL, 10)) ||
+        !rz_kill_plan) {
+        return;
+    }
+    uint64_t before = passed_before(rz_kill_plan->point, (uint32_t)strtoul(incarnation, NULL, 10));
+    if (rz_kill_plan->left <= before) {
+        rz_kill_plan = NULL;
+    } else {
+        rz_kill_plan->left -= before;
+    }
 }
 
 /* Before main: of the program itself nothing has run that had an effect. */
@@ -134,6 +166,8 @@ __attribute__((constructor)) static void restore_begin(void)
     if (!rewind || strcmp(rewind, "image") != 0 || !getenv("RZ_LINK_FD")) {
         return;
     }
+    take_kill_plan();
+    rz_kill_here(RZ_KILL_RESTORE_JOIN);
     keep_apart();
     if (rz_link_join(&joined) != RZ_OK) {
         _exit(EXIT_FAILURE); /* the reason was printed */
@@ -145,8 +179,12 @@ __attribute__((constructor)) static void restore_begin(void)
 
 void rz_restore_wake(void)
 {
+    static struct rz_kill_plan plan;
     size_t bytes;
     const struct restore_handover *handover = rz_image_handover(&bytes);
+    plan = handover->kill; /* what the saved process had was for that one */
+    rz_kill_plan = plan.left > 0 ? &plan : NULL;
+    rz_kill_here(RZ_KILL_RESTORE_WOKEN);
     rz_status_t status = rz_link_take_over(rz_engine.link, handover->link);
     close(handover->image);
     if (status == RZ_OK) {
@@ -155,7 +193,6 @@ void rz_restore_wake(void)
     if (status != RZ_OK) {
         restore_impossible(rz_engine.link, "it belongs to another place in the job");
     }
-    rz_kill_plan = NULL; /* it was for the process that was saved */
     rz_engine.news_seen = 0;
     rz_engine.wake_at = rz_engine.wake_at == RZ_TIME_NEVER ? RZ_TIME_NEVER : rz_clock_now();
     rz_engine.counters.handed = rz_engine.counters.taken = 0;
@@ -167,6 +204,8 @@ void rz_restore_wake(void)
     if (status != RZ_OK) {
         restore_impossible(rz_engine.link, rz_status_text(status));
     }
+    rz_kill_here(RZ_KILL_RESTORE_OPENED);
     rz_epoch_reach_start();
     rz_early_into_epoch();
+    rz_kill_here(RZ_KILL_RESTORE_OVER);
 }

@@ -93,6 +93,49 @@ static void output_is_counted_from_where_a_process_says(void **state)
     await_both_ends(&job);
 }
 
+static bool is_empty_at(const struct rz_launch_message *message, const void *place)
+{
+    return message->type == RZ_LAUNCH_OUTPUT && message->output.data_length == 0 &&
+           message->output.rank == 0 && message->output.at == *(const uint64_t *)place;
+}
+
+static void a_place_is_told_at_once_where_rzrun_holds_output(void **state)
+{
+    static const uint64_t place = 1000;
+    struct fake_job job;
+    (void)state;
+    run(&job, 1, RZ_JOB_HOLD_OUTPUT, "WORDS_0=join enter begin-at:1000 leave bye",
+        "WORDS_1=join enter leave bye");
+    struct fake_message *m = fake_await_match(&job, "an empty output", is_empty_at, &place);
+    assert_int_equal(m->message.output.epoch, 1);
+    free(m);
+    await_both_ends(&job);
+}
+
+static bool is_safe_of(const struct rz_launch_message *message, const void *rank)
+{
+    return message->type == RZ_LAUNCH_OUTPUT_SAFE &&
+           message->output_safe.rank == *(const uint32_t *)rank;
+}
+
+static void what_is_in_committed_images_is_safe(void **state)
+{
+    static const uint64_t written[2] = {8, 0}; /* "a 0 1 1" and its end */
+    struct fake_job job;
+    (void)state;
+    run(&job, 2, RZ_JOB_HOLD_OUTPUT,
+        "WORDS_0=join repairing enter say:a mark store:right say:b serve",
+        "WORDS_1=join repairing enter mark store:right serve");
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        struct fake_message *m = fake_await_match(&job, "what is safe", is_safe_of, &rank);
+        assert_int_equal(m->message.output_safe.out, written[rank]);
+        assert_int_equal(m->message.output_safe.error, 0);
+        free(m);
+    }
+    fake_vanish(&job);
+    fake_free(&job);
+}
+
 static void a_job_that_must_be_saved_ends_when_a_rank_cannot_be(void **state)
 {
     struct fake_job job;
@@ -123,6 +166,8 @@ int main(void)
         cmocka_unit_test_teardown(wishes_while_one_is_under_way_add_none, nothing_left),
         cmocka_unit_test_teardown(numbers_begin_anew_with_the_epoch, nothing_left),
         cmocka_unit_test_teardown(output_is_counted_from_where_a_process_says, nothing_left),
+        cmocka_unit_test_teardown(a_place_is_told_at_once_where_rzrun_holds_output, nothing_left),
+        cmocka_unit_test_teardown(what_is_in_committed_images_is_safe, nothing_left),
         cmocka_unit_test_teardown(a_job_that_must_be_saved_ends_when_a_rank_cannot_be,
                                   nothing_left),
         cmocka_unit_test_teardown(any_other_job_goes_on, nothing_left),

@@ -52,6 +52,7 @@
 #include "daemon_test_helper.h"
 
 #include "base/assert.h"
+#include "ckpt/pages.h"
 #include "port/channel.h"
 #include "port/clock.h"
 #include "port/memory.h"
@@ -517,16 +518,22 @@ static void abort_job(uint32_t code)
     serve();
 }
 
+/* A piece of one page of zeros. */
 static void send_store(uint64_t number, uint64_t bytes, int fd)
 {
+    static const uint8_t page[RZ_PAGE_BYTES];
+    struct rz_page_hash hash;
     struct rz_link_message message = {.type = RZ_LINK_STORE,
-                                      .store = {.epoch = epoch, .number = number, .bytes = bytes}};
+                                      .store = {.epoch = epoch,
+                                                .number = number,
+                                                .bytes = bytes,
+                                                .hash = rz_pages_look(page, sizeof(page), &hash)}};
     rz_assert(rz_link_send(helper_link, &message, fd) == RZ_OK);
 }
 
 static void store(const char *what)
 {
-    enum { BYTES = 4096 };
+    enum { BYTES = RZ_PAGE_BYTES };
     int fd;
     if (strcmp(what, "unsealed") == 0) {
         fd = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -58,6 +58,7 @@ static void all_components_points_are_listed_once(void **state)
 #define RZ_KILL_POINT(point, name) {RZ_KILL_##point, (name)},
 #include "ckpt/kill_points.def"
 #include "daemon/kill_points.def"
+#include "image/kill_points.def"
 #include "launch/kill_points.def"
 #include "mpi/kill_points.def"
 #include "net/kill_points.def"
