@@ -111,11 +111,16 @@ static inline struct rz_win_target *rz_win_target(const struct rz_win *win, int 
     return &win->targets[rank];
 }
 
-/* Whether that member has failed, or has no such window. */
+/* Whether that member has failed, or has no such window. While no process of any group is gone none
+ * needs to be looked up. */
+static inline bool rz_win_target_lost(const struct rz_win_target *target)
+{
+    return target->left || (rz_liveness.failures && rz_process_failed(target->process));
+}
+
 static inline bool rz_win_lost(const struct rz_win *win, int rank)
 {
-    const struct rz_win_target *target = rz_win_target(win, rank);
-    return target->left || rz_process_failed(target->process);
+    return rz_win_target_lost(rz_win_target(win, rank));
 }
 
 /* MPI_Win_post or MPI_Win_complete of that member has reached this process. */
