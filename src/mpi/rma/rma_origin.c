@@ -78,6 +78,7 @@ static void part_end(struct rz_win_target *target, struct rz_rma_part *part, int
     on_their_way -= part->weight;
     target->acks_due--;
     target->oversize = target->oversize && target->acks_due > 0;
+    target->overtaken = target->overtaken && target->acks_due > 0;
     if (error != MPI_SUCCESS) {
         target->error = target->error == MPI_SUCCESS ? error : target->error;
         access->error = access->error == MPI_SUCCESS ? error : access->error;
@@ -189,8 +190,9 @@ static int part_send(const struct sending *sending, const struct rz_rma_operatio
     target->acks_due++;
     *target->parts_last = part;
     target->parts_last = &part->next;
-    target->oversize |=
-        rz_rma_accumulates(operation) && rz_rma_message_bytes(operation) > RZ_RMA_ORDERED_MAX;
+    bool overtaken = rz_rma_message_bytes(operation) > RZ_RMA_ORDERED_MAX;
+    target->overtaken |= overtaken;
+    target->oversize |= overtaken && rz_rma_accumulates(operation);
     int error = rz_rma_send_operation(sending->win, sending->rank, operation, at, part->number);
     if (error != MPI_SUCCESS) {
         part_end(target, part_take(target, part->number), error);
