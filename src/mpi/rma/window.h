@@ -52,12 +52,13 @@ struct rz_win_target {
     int error;      /* of operations since the last synchronisation; MPI_SUCCESS: none */
     /* Posts and completes of epochs that a failure has ended here: they are ignored. */
     unsigned posts_over, completes_over;
-    unsigned posts;     /* of MPI_Win_post at the target, not used by MPI_Win_start yet */
-    unsigned completes; /* of MPI_Win_complete there, not used by MPI_Win_wait yet */
-    uint32_t acks_due;  /* parts that are not acknowledged */
-    bool left;          /* it could not make the window: like a failed process to this window */
-    bool oversize;      /* one of them did not fit into one message (rma_origin.c) */
-    bool overtaken;     /* one of them may arrive after what is sent later */
+    unsigned posts;      /* of MPI_Win_post at the target, not used by MPI_Win_start yet */
+    unsigned completes;  /* of MPI_Win_complete there, not used by MPI_Win_wait yet */
+    uint32_t acks_due;   /* parts that are not acknowledged */
+    size_t on_their_way; /* bytes in them */
+    bool left;           /* it could not make the window: like a failed process to this window */
+    bool oversize;       /* one of them did not fit into one message (rma_origin.c) */
+    bool overtaken;      /* one of them may arrive after what is sent later */
     struct rz_rma_part *parts, **parts_last;
 };
 
