@@ -11,6 +11,12 @@
  *   isend      as send, by MPI_Isend and MPI_Wait
  *   irecv      as recv, by MPI_Irecv and MPI_Wait
  *   allreduce  N MPI_Allreduce of one double on MPI_COMM_SELF, by rank 0
+ *   put        N MPI_Put of 8 bytes to rank 1 and MPI_Win_flush, within MPI_Win_lock of a window of
+ *              MPI_Win_allocate
+ *   get        as put, by MPI_Get
+ *   fetch      as put, by MPI_Fetch_and_op: MPI_SUM of an int64_t
+ *   swap       as put, by MPI_Compare_and_swap
+ *   lock       N MPI_Win_lock (exclusive), MPI_Put of 8 bytes, MPI_Win_unlock
  *
  * FILE holds zero bytes and is mapped by both ranks, which take turns by it: no MPI call waits, so
  * each call takes the same number of instructions each time. The calls of `valgrind
@@ -23,6 +29,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,20 +85,86 @@ static void allreduce_one(int peer)
     MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
 }
 
+static MPI_Win window;
+static const int64_t one = 1;
+
+static void put_one(int peer)
+{
+    MPI_Put(&value, 8, MPI_BYTE, peer, 0, 8, MPI_BYTE, window);
+    MPI_Win_flush(peer, window);
+}
+
+static void get_one(int peer)
+{
+    MPI_Get(&result, 8, MPI_BYTE, peer, 0, 8, MPI_BYTE, window);
+    MPI_Win_flush(peer, window);
+}
+
+static void fetch_one(int peer)
+{
+    MPI_Fetch_and_op(&one, &result, MPI_INT64_T, peer, 0, MPI_SUM, window);
+    MPI_Win_flush(peer, window);
+}
+
+static void swap_one(int peer)
+{
+    MPI_Compare_and_swap(&one, &one, &result, MPI_INT64_T, peer, 0, window);
+    MPI_Win_flush(peer, window);
+}
+
+static void lock_one(int peer)
+{
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, peer, 0, window);
+    MPI_Put(&value, 8, MPI_BYTE, peer, 0, 8, MPI_BYTE, window);
+    MPI_Win_unlock(peer, window);
+}
+
 static void nothing(int peer)
 {
     (void)peer;
 }
 
+enum window_use { NO_WINDOW, LOCKED, NOT_LOCKED };
+
 /* What rank 0 does and is counted, and what rank 1 does before or after that, by another call. */
 static const struct {
     const char *name;
     void (*before)(int peer), (*counted)(int peer), (*after)(int peer);
+    enum window_use window;
 } cases[] = {
-    {"send", nothing, send_one, irecv_one},         {"recv", isend_one, recv_one, nothing},
-    {"isend", nothing, isend_one, recv_one},        {"irecv", send_one, irecv_one, nothing},
-    {"allreduce", nothing, allreduce_one, nothing},
+    {"send", nothing, send_one, irecv_one, NO_WINDOW},
+    {"recv", isend_one, recv_one, nothing, NO_WINDOW},
+    {"isend", nothing, isend_one, recv_one, NO_WINDOW},
+    {"irecv", send_one, irecv_one, nothing, NO_WINDOW},
+    {"allreduce", nothing, allreduce_one, nothing, NO_WINDOW},
+    {"put", nothing, put_one, nothing, LOCKED},
+    {"get", nothing, get_one, nothing, LOCKED},
+    {"fetch", nothing, fetch_one, nothing, LOCKED},
+    {"swap", nothing, swap_one, nothing, LOCKED},
+    {"lock", nothing, lock_one, nothing, NOT_LOCKED},
 };
+
+static void window_begin(enum window_use use)
+{
+    void *memory;
+    if (use == NO_WINDOW) {
+        return;
+    }
+    MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    if (use == LOCKED && rank == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, window);
+    }
+}
+
+static void window_end(enum window_use use)
+{
+    if (use == LOCKED && rank == 0) {
+        MPI_Win_unlock(1, window);
+    }
+    if (use != NO_WINDOW) {
+        MPI_Win_free(&window);
+    }
+}
 
 int main(int argc, char **argv)
 {
@@ -104,8 +177,8 @@ int main(int argc, char **argv)
         i++;
     }
     if (at == MAP_FAILED || i == n_cases) {
-        fprintf(stderr, "usage: bench_calls FILE send|recv|isend|irecv|allreduce N; FILE has 4096 "
-                        "zero bytes\n");
+        fprintf(stderr, "usage: bench_calls FILE send|recv|isend|irecv|allreduce|put|get|fetch|"
+                        "swap|lock N; FILE has 4096 zero bytes\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     turn = at;
@@ -113,11 +186,13 @@ int main(int argc, char **argv)
     /* Both connect first, by a call that is not counted. */
     MPI_Sendrecv(&value, 8, MPI_BYTE, 1 - rank, 0, &result, 8, MPI_BYTE, 1 - rank, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    window_begin(cases[i].window);
     for (long k = 0; k < n; k++) {
         step(1, cases[i].before);
         step(0, cases[i].counted);
         step(1, cases[i].after);
     }
+    window_end(cases[i].window);
     close(fd);
     MPI_Finalize();
     return 0;

@@ -28,6 +28,9 @@
 /* For entry points whose time counts: the checks of their arguments are compiled into them. */
 #define RZ_HOT __attribute__((flatten))
 
+/* What an entry point with a short form (mpi/chapter.h) does in all other cases. */
+#define RZ_LONG __attribute__((noinline))
+
 #define RZ_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define RZ_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 

@@ -94,10 +94,10 @@ _Static_assert(sizeof(MPI_Aint) == sizeof(int64_t) && sizeof(MPI_Count) == sizeo
  * entry points read them.
  */
 enum rz_phase { RZ_PHASE_BEFORE, RZ_PHASE_RUNNING, RZ_PHASE_AFTER };
-extern enum rz_phase rz_phase;    /* of the library; reason.c */
-extern enum rz_phase rz_world;    /* of the world model; reason.c */
-extern unsigned rz_sessions_open; /* how many sessions are open; reason.c */
-extern int rz_world_rank;         /* from the time it has joined its job on; -1: not; reason.c */
+extern enum rz_phase rz_phase RZ_OWN; /* of the library; reason.c */
+extern enum rz_phase rz_world;        /* of the world model; reason.c */
+extern unsigned rz_sessions_open;     /* how many sessions are open; reason.c */
+extern int rz_world_rank; /* from the time it has joined its job on; -1: not; reason.c */
 
 /* ---- Errors (reason.c) ---- */
 
@@ -157,11 +157,11 @@ struct rz_errhandler {
 
 /* The object of a predefined handle (a number of the ABI below 0x1000), NULL for the null handle
  * and for unknown numbers. */
-extern struct rz_comm rz_comm_world, rz_comm_self;          /* 0x101, 0x102 */
-extern struct rz_datatype *const rz_datatypes_named[0x100]; /* 0x201..0x2eb */
-struct rz_group *rz_group_predefined(unsigned handle);      /* 0x109 EMPTY */
-extern struct rz_op *const rz_ops_named[0x20];              /* 0x21..0x3d */
-struct rz_info *rz_info_predefined(unsigned handle);        /* 0x131 ENV */
+extern struct rz_comm rz_comm_world, rz_comm_self;                 /* 0x101, 0x102 */
+extern struct rz_datatype *const rz_datatypes_named[0x100] RZ_OWN; /* 0x201..0x2eb */
+struct rz_group *rz_group_predefined(unsigned handle);             /* 0x109 EMPTY */
+extern struct rz_op *const rz_ops_named[0x20] RZ_OWN;              /* 0x21..0x3d */
+struct rz_info *rz_info_predefined(unsigned handle);               /* 0x131 ENV */
 struct rz_errhandler *
 rz_errhandler_predefined(unsigned handle); /* 0x141..0x143; valid before MPI_Init, too */
 struct rz_matched *rz_matched_predefined(unsigned handle); /* 0x129 NO_PROC */
@@ -232,7 +232,7 @@ void rz_file_release(struct rz_file *file);
 struct rz_errhandler *rz_errhandler_initial(void);
 
 /* The engine lock (engine.h): taken only when several threads may call MPI. */
-extern bool rz_engine_shared;
+extern bool rz_engine_shared RZ_OWN;
 void rz_engine_enter(void);
 void rz_engine_leave(void);
 
@@ -273,7 +273,7 @@ struct rz_comm *rz_matched_comm(const struct rz_matched *matched);
  */
 #if RZ_GROUP
 struct rz_comm *rz_monitor_comm(const struct rz_monitor *monitor);
-extern _Atomic bool rz_monitors_untold;
+extern _Atomic bool rz_monitors_untold RZ_OWN;
 void rz_monitors_tell(void);
 #endif
 
@@ -369,6 +369,26 @@ static inline void rz_status_set_empty(MPI_Status *status)
 /* What a call returns that made *made (NULL: nothing) out of comm and ended with `error`. Called by
  * the entry points, so that no chapter function needs to (agree/comm_uniform.h). */
 int rz_uniform_made(struct rz_comm *comm, int error, struct rz_comm **made);
+
+/*
+ * Short forms of calls whose time counts, for their most common case. They take the arguments as
+ * the user passed them, unchecked, without the lock. True: the call is done, with success. False:
+ * nothing has happened, and the entry point goes on as for any call; an error is found there.
+ */
+bool rzm_put_short(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                   int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                   MPI_Datatype target_datatype, MPI_Win win);
+bool rzm_get_short(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                   int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                   MPI_Datatype target_datatype, MPI_Win win);
+bool rzm_fetch_and_op_short(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
+                            int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win);
+bool rzm_compare_and_swap_short(const void *origin_addr, const void *compare_addr,
+                                void *result_addr, MPI_Datatype datatype, int target_rank,
+                                MPI_Aint target_disp, MPI_Win win);
+bool rzm_win_lock_short(int lock_type, int rank, int assert, MPI_Win win);
+bool rzm_win_unlock_short(int rank, MPI_Win win);
+bool rzm_win_flush_short(int rank, MPI_Win win);
 
 #include "mpi/chapter_calls.h"
 

@@ -13,7 +13,9 @@ import scratch  # noqa: E402
 from patience import HANG_S  # noqa: E402
 
 MOST = {"MPI_Send, 8 B": 375, "MPI_Recv, 8 B": 755, "MPI_Isend and MPI_Wait, 8 B": 511, "MPI_Irecv and MPI_Wait, 8 B": 916,
-        "MPI_Allreduce, one double, MPI_COMM_SELF": 246}
+        "MPI_Allreduce, one double, MPI_COMM_SELF": 246, "MPI_Put and MPI_Win_flush, 8 B": 246, "MPI_Get and MPI_Win_flush, 8 B": 246,
+        "MPI_Fetch_and_op and MPI_Win_flush": 290, "MPI_Compare_and_swap and MPI_Win_flush": 284,
+        "MPI_Win_lock, MPI_Put of 8 B, MPI_Win_unlock": 495}
 
 path = scratch.folder("calls-") + "/calls.csv"
 ran = subprocess.run([sys.executable, "-B", f"{BUILD}/bin/rzbench", "mpi", "calls", "--no-peers", "--limit", f"{HANG_S // 4}s", "--csv", path],

@@ -17,6 +17,9 @@
 
 #include "base/assert.h"
 
+/* Of this library alone: reached without a look into the table of global symbols. */
+#define RZ_OWN __attribute__((visibility("hidden")))
+
 enum rz_object_kind {
     RZ_OBJECT_NONE,
     RZ_OBJECT_COMM,

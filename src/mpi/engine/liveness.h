@@ -38,7 +38,7 @@ struct rz_liveness {
                               were last dealt with */
 };
 
-extern struct rz_liveness rz_liveness;
+extern struct rz_liveness rz_liveness __attribute__((visibility("hidden")));
 
 /* The entry of that process's slot; the slot may have another process by now. */
 static inline struct rz_member *rz_member_of(uint32_t process)

@@ -51,4 +51,23 @@ static inline int rz_engine_begin(void)
                                                                      : MPI_SUCCESS;
 }
 
+/* Whether nothing has happened that rz_engine_begin would deal with: then it has done what that
+ * does. For calls that have another form for all other cases. */
+static inline bool rz_engine_begin_calm(void)
+{
+    const struct rz_board *board = rz_engine.board;
+    if (rz_engine.rollback | rz_engine.stops) {
+        return false;
+    }
+    if (board) {
+        if (atomic_load_explicit(&board->news, memory_order_acquire) != rz_engine.news_seen) {
+            return false;
+        }
+        if (rz_engine.info->waits) {
+            rz_waits_alive(rz_engine.info->waits);
+        }
+    }
+    return true;
+}
+
 #endif

@@ -12,7 +12,7 @@
 
 /* Whether several threads may call MPI (MPI_THREAD_MULTIPLE). Set in MPI_Init; entry points skip
  * the lock when false. */
-extern bool rz_engine_shared;
+extern bool rz_engine_shared RZ_OWN;
 
 /* Take and give up the one engine lock of this process. A waiting call gives it up while it
  * sleeps. */

@@ -18,6 +18,12 @@ static rz_op_function_t *function_for(unsigned number, enum rz_number type)
     return op && op->table ? (*op->table)[type] : NULL;
 }
 
+/* Whether it is the sum of integers. */
+static bool is_addition(unsigned number, enum rz_number type)
+{
+    return number == (unsigned)(uintptr_t)MPI_SUM && type >= RZ_NUMBER_I8 && type <= RZ_NUMBER_U64;
+}
+
 static rz_op_function_t *function_of(const struct rz_rma_operation *operation)
 {
     return function_for(operation->op, operation->number);
@@ -27,6 +33,7 @@ static rz_op_function_t *function_of(const struct rz_rma_operation *operation)
 
 struct elements {
     unsigned op;
+    bool adds;      /* one atomic addition */
     MPI_Count size; /* of one */
     rz_op_function_t *function;
     const char *data;
@@ -45,7 +52,9 @@ struct elements {
                 memcpy(&value, elements->data, sizeof(value));                                     \
                 elements->data += sizeof(value);                                                   \
             }                                                                                      \
-            if (op == REPLACE) {                                                                   \
+            if (elements->adds) {                                                                  \
+                old = atomic_fetch_add(at, value);                                                 \
+            } else if (op == REPLACE) {                                                            \
                 old = atomic_exchange(at, value);                                                  \
             } else if (op != NO_OP) {                                                              \
                 do {                                                                               \
@@ -85,8 +94,45 @@ static bool change_row(void *arg, uint64_t at, MPI_Count bytes)
     }
 }
 
+#define ADD_ELEMENT(name, type)                                                                    \
+    static void add_##name(const struct rz_rma_element *element, _Atomic type *at)                 \
+    {                                                                                              \
+        type value, old;                                                                           \
+        memcpy(&value, element->data, sizeof(value));                                              \
+        old = atomic_fetch_add(at, value);                                                         \
+        if (element->result) {                                                                     \
+            memcpy(element->result, &old, sizeof(old));                                            \
+        }                                                                                          \
+    }
+
+ADD_ELEMENT(1, uint8_t)
+ADD_ELEMENT(2, uint16_t)
+ADD_ELEMENT(4, uint32_t)
+ADD_ELEMENT(8, uint64_t)
+
+static void add_element(const struct rz_rma_element *element, void *at)
+{
+    switch (element->size) {
+    case 1:
+        add_1(element, at);
+        break;
+    case 2:
+        add_2(element, at);
+        break;
+    case 4:
+        add_4(element, at);
+        break;
+    default:
+        add_8(element, at);
+    }
+}
+
 bool rz_rma_change_element(const struct rz_rma_element *element, void *at)
 {
+    if (element->data && is_addition(element->op, element->number)) {
+        add_element(element, at);
+        return true;
+    }
     struct elements elements = {.op = element->op,
                                 .size = element->size,
                                 .data = element->op == NO_OP ? NULL : element->data,
@@ -258,6 +304,7 @@ int rz_rma_apply(const struct rz_win *win, const struct rz_rma_operation *operat
         return MPI_SUCCESS;
     }
     struct elements elements = {.op = operation->op,
+                                .adds = is_addition(operation->op, operation->number),
                                 .size = operation->basic.size,
                                 .function = function_of(operation),
                                 .data = operation->op == NO_OP ? NULL : operation->data,

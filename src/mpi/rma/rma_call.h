@@ -24,4 +24,13 @@ struct rz_rma_call {
     struct rz_datatype *type;
 };
 
+/* The types that the standard allows for compare and swap: integers, logicals, MPI_BYTE, MPI_AINT
+ * and their like. */
+static inline bool rz_rma_is_comparable(const struct rz_datatype *datatype)
+{
+    enum rz_number number = rz_number_of(datatype);
+    return (number >= RZ_NUMBER_I8 && number <= RZ_NUMBER_U64) ||
+           (number >= RZ_NUMBER_L8 && number <= RZ_NUMBER_BYTE);
+}
+
 #endif

@@ -134,20 +134,12 @@ int rzm_fetch_and_op(const void *origin_addr, void *result_addr, struct rz_datat
                                                       target_disp, 1, datatype, op, win, NULL);
 }
 
-/* The types that the standard allows: integers, logicals, MPI_BYTE, MPI_AINT and their like. */
-static bool is_comparable(const struct rz_datatype *datatype)
-{
-    enum rz_number number = rz_number_of(datatype);
-    return (number >= RZ_NUMBER_I8 && number <= RZ_NUMBER_U64) ||
-           (number >= RZ_NUMBER_L8 && number <= RZ_NUMBER_BYTE);
-}
-
 int rzm_compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
                          struct rz_datatype *datatype, int target_rank, MPI_Aint target_disp,
                          struct rz_win *win)
 {
     int error = check_single(origin_addr, false, datatype);
-    if (error == MPI_SUCCESS && !is_comparable(datatype)) {
+    if (error == MPI_SUCCESS && !rz_rma_is_comparable(datatype)) {
         error = rzm_error(MPI_ERR_TYPE, "datatype is no integer, logical or MPI_BYTE");
     }
     struct rz_rma_call call = {.name = "MPI_Compare_and_swap",

@@ -2,36 +2,10 @@
 /* Moving a row, and changing an element, without a description of the operation. */
 #include "mpi/rma/rma_direct.h"
 
-/* Whether there is an access epoch for the target, which needs no lock first, and its memory is
- * within reach of loads and stores. */
-static bool is_within_reach(const struct rz_rma_call *call)
-{
-    const struct rz_win *win = call->win;
-    const struct rz_win_target *target = rz_win_target(win, call->rank);
-    bool open =
-        target->hold != RZ_HOLD_NONE || target->started || win->fenced || win->lock_all_unchecked;
-    return open && target->reach == RZ_REACH_MEMORY && win->flavor != MPI_WIN_FLAVOR_DYNAMIC &&
-           !win->comm->revoked && !rz_win_lost(win, call->rank);
-}
-
-/* Where `bytes` bytes of the target begin; NULL: not all are inside of its memory. */
 static char *row_at_target(const struct rz_rma_call *call, MPI_Count bytes)
 {
-    const struct rz_win_target *target = rz_win_target(call->win, call->rank);
-    MPI_Count first;
-    bool fits = call->disp >= 0 && bytes <= target->size &&
-                !__builtin_mul_overflow(call->disp, target->disp_unit, &first) &&
-                !__builtin_add_overflow(first, call->type->true_lb, &first);
-    return fits && first >= 0 && first <= target->size - bytes ? target->memory + first : NULL;
-}
-
-static void copy_row(char *to, const char *from, MPI_Count bytes)
-{
-    if (bytes == (MPI_Count)sizeof(uint64_t)) {
-        memmove(to, from, sizeof(uint64_t)); /* one instruction */
-    } else {
-        memmove(to, from, (size_t)bytes);
-    }
+    return rz_rma_place(rz_win_target(call->win, call->rank), call->disp, call->type->true_lb,
+                        bytes);
 }
 
 static bool move_row(const struct rz_rma_call *call)
@@ -48,9 +22,9 @@ static bool move_row(const struct rz_rma_call *call)
         return false;
     }
     if (puts) {
-        copy_row(there, rz_datatype_row(here, call->origin), bytes);
+        rz_rma_move_row(there, rz_datatype_row(here, call->origin), bytes);
     } else {
-        copy_row(rz_datatype_row(here, call->result.at), there, bytes);
+        rz_rma_move_row(rz_datatype_row(here, call->result.at), there, bytes);
     }
     return true;
 }
@@ -83,7 +57,7 @@ static bool change_element(const struct rz_rma_call *call)
 
 bool rz_rma_direct(const struct rz_rma_call *call)
 {
-    if (call->rank < 0 || !is_within_reach(call)) {
+    if (call->rank < 0 || !rz_rma_is_near(call->win, rz_win_target(call->win, call->rank))) {
         return false;
     }
     bool done = call->what < RZ_RMA_ACCUMULATE ? move_row(call) : change_element(call);

@@ -11,8 +11,10 @@
 
 #include <stdlib.h>
 
-/* Bytes of data in one part, where the type allows it, and on their way to all targets. */
+/* Bytes of data in one part, where the type allows it; on their way to one target, few, so that the
+ * copies stay in the processor's cache; and to all targets. */
 enum { PART_MAX = 128 * 1024, ORDERED_DATA_MAX = RZ_RMA_ORDERED_MAX - 1024 };
+#define ON_WAY_TO_ONE_MAX ((size_t)512 << 10)
 #define ON_THEIR_WAY_MAX ((size_t)4 << 20)
 
 static size_t on_their_way;
@@ -76,8 +78,10 @@ static void part_end(struct rz_win_target *target, struct rz_rma_part *part, int
 {
     struct access *access = part->access;
     on_their_way -= part->weight;
+    target->on_their_way -= part->weight;
     target->acks_due--;
     target->oversize = target->oversize && target->acks_due > 0;
+    target->overtaken = target->overtaken && target->acks_due > 0;
     if (error != MPI_SUCCESS) {
         target->error = target->error == MPI_SUCCESS ? error : target->error;
         access->error = access->error == MPI_SUCCESS ? error : access->error;
@@ -153,10 +157,11 @@ int rz_rma_await(struct rz_win *win, int rank, const char *call)
     return is_quiet(&quiet) ? MPI_SUCCESS : rz_win_wait(win, rank, call, is_quiet, &quiet);
 }
 
+/* arg: the target. */
 static bool is_room(void *arg)
 {
-    (void)arg;
-    return on_their_way < ON_THEIR_WAY_MAX;
+    const struct rz_win_target *target = arg;
+    return target->on_their_way < ON_WAY_TO_ONE_MAX && on_their_way < ON_THEIR_WAY_MAX;
 }
 
 /* ---- Sending ---- */
@@ -169,6 +174,12 @@ struct sending {
     uint64_t at;
     struct access *access;
 };
+
+/* Data that come back are copied while others are asked for: twice as many may be on their way. */
+static size_t weight_of(const struct rz_rma_operation *operation, size_t bytes)
+{
+    return operation->data ? bytes : bytes / 2;
+}
 
 static int part_send(const struct sending *sending, const struct rz_rma_operation *operation,
                      uint64_t at, size_t offset)
@@ -183,14 +194,16 @@ static int part_send(const struct sending *sending, const struct rz_rma_operatio
                                  .number = ++last_number,
                                  .offset = offset,
                                  .bytes = operation->wants_result ? bytes : 0,
-                                 .weight = bytes};
+                                 .weight = weight_of(operation, bytes)};
     sending->access->parts++;
-    on_their_way += bytes;
+    on_their_way += part->weight;
+    target->on_their_way += part->weight;
     target->acks_due++;
     *target->parts_last = part;
     target->parts_last = &part->next;
-    target->oversize |=
-        rz_rma_accumulates(operation) && rz_rma_message_bytes(operation) > RZ_RMA_ORDERED_MAX;
+    bool overtaken = rz_rma_message_bytes(operation) > RZ_RMA_ORDERED_MAX;
+    target->overtaken |= overtaken;
+    target->oversize |= overtaken && rz_rma_accumulates(operation);
     int error = rz_rma_send_operation(sending->win, sending->rank, operation, at, part->number);
     if (error != MPI_SUCCESS) {
         part_end(target, part_take(target, part->number), error);
@@ -200,7 +213,7 @@ static int part_send(const struct sending *sending, const struct rz_rma_operatio
     if (rz_win_check(sending->win, sending->rank) != MPI_SUCCESS) {
         rz_rma_give_up(sending->win, sending->rank, rz_win_check(sending->win, sending->rank));
     }
-    return rz_win_wait(sending->win, sending->rank, "a one-sided operation", is_room, NULL);
+    return rz_win_wait(sending->win, sending->rank, "a one-sided operation", is_room, target);
 }
 
 /* Sends count of the elements of the target, or of the bytes of its row, from `first` on. */

@@ -125,9 +125,14 @@ static bool serve_lock(struct rz_win *win, struct rz_rma_waiting *waiting)
 
 static bool serve_waiting(struct rz_win *win, struct rz_rma_waiting *waiting)
 {
-    return waiting->head.kind == RZ_RMA_LOCK
-               ? serve_lock(win, waiting)
-               : serve_operation(win, waiting->rank, &waiting->head, waiting->data, waiting->bytes);
+    if (waiting->head.kind == RZ_RMA_LOCK) {
+        return serve_lock(win, waiting);
+    }
+    if (waiting->head.kind == RZ_RMA_UNLOCK) {
+        rz_win_unlock_word(win, win->rank, waiting->rank);
+        return true;
+    }
+    return serve_operation(win, waiting->rank, &waiting->head, waiting->data, waiting->bytes);
 }
 
 static void unlink_waiting(struct rz_win *win, struct rz_rma_waiting **place)
@@ -144,7 +149,8 @@ static void unlink_waiting(struct rz_win *win, struct rz_rma_waiting **place)
     }
 }
 
-/* Lock requests wait for each other no longer than for the lock; operations keep their order. */
+/* Lock requests wait for each other no longer than for the lock; operations keep their order, and
+ * locks are given up after them. */
 static unsigned serve_window(struct rz_win *win)
 {
     unsigned done = 0;
@@ -288,9 +294,13 @@ static void arrive(struct rz_win *win, int rank, const struct rz_window_message 
     case RZ_RMA_LOCK:
         wait_with(win, rank, head, data, 0);
         break;
-    case RZ_RMA_UNLOCK:
-        rz_win_unlock_word(win, win->rank, rank);
-        rz_work_set(RZ_WORK_WINDOWS, true);
+    case RZ_RMA_UNLOCK: /* after the operations of its epoch */
+        if (operation_waits(win)) {
+            wait_with(win, rank, head, data, 0);
+        } else {
+            rz_win_unlock_word(win, win->rank, rank);
+            rz_work_set(RZ_WORK_WINDOWS, true);
+        }
         break;
     case RZ_RMA_GRANT:
         sender->granted = true;

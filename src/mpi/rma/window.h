@@ -52,11 +52,13 @@ struct rz_win_target {
     int error;      /* of operations since the last synchronisation; MPI_SUCCESS: none */
     /* Posts and completes of epochs that a failure has ended here: they are ignored. */
     unsigned posts_over, completes_over;
-    unsigned posts;     /* of MPI_Win_post at the target, not used by MPI_Win_start yet */
-    unsigned completes; /* of MPI_Win_complete there, not used by MPI_Win_wait yet */
-    uint32_t acks_due;  /* parts that are not acknowledged */
-    bool left;          /* it could not make the window: like a failed process to this window */
-    bool oversize;      /* one of them did not fit into one message (rma_origin.c) */
+    unsigned posts;      /* of MPI_Win_post at the target, not used by MPI_Win_start yet */
+    unsigned completes;  /* of MPI_Win_complete there, not used by MPI_Win_wait yet */
+    uint32_t acks_due;   /* parts that are not acknowledged */
+    size_t on_their_way; /* bytes in them */
+    bool left;           /* it could not make the window: like a failed process to this window */
+    bool oversize;       /* one of them did not fit into one message (rma_origin.c) */
+    bool overtaken;      /* one of them may arrive after what is sent later */
     struct rz_rma_part *parts, **parts_last;
 };
 
@@ -111,11 +113,16 @@ static inline struct rz_win_target *rz_win_target(const struct rz_win *win, int 
     return &win->targets[rank];
 }
 
-/* Whether that member has failed, or has no such window. */
+/* Whether that member has failed, or has no such window. While no process of any group is gone none
+ * needs to be looked up. */
+static inline bool rz_win_target_lost(const struct rz_win_target *target)
+{
+    return target->left || (rz_liveness.failures && rz_process_failed(target->process));
+}
+
 static inline bool rz_win_lost(const struct rz_win *win, int rank)
 {
-    const struct rz_win_target *target = rz_win_target(win, rank);
-    return target->left || rz_process_failed(target->process);
+    return rz_win_target_lost(rz_win_target(win, rank));
 }
 
 /* MPI_Win_post or MPI_Win_complete of that member has reached this process. */

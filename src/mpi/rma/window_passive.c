@@ -160,6 +160,14 @@ static void lock_give(struct rz_win *win, int rank)
     target->hold = RZ_HOLD_NONE;
 }
 
+/* Whether the message that gives the lock up arrives after all operations, so that it need not wait
+ * until they are acknowledged. */
+static bool is_given_in_order(const struct rz_win *win, int rank)
+{
+    const struct rz_win_target *target = rz_win_target(win, rank);
+    return !target->control && target->acks_due > 0 && !target->overtaken;
+}
+
 int rz_win_lock_due(struct rz_win *win, int rank)
 {
     struct rz_win_target *target = rz_win_target(win, rank);
@@ -253,13 +261,20 @@ int rzm_win_unlock(int rank, struct rz_win *win)
     if (error == MPI_SUCCESS && (win->lock_all || rz_win_target(win, rank)->hold == RZ_HOLD_NONE)) {
         error = rzm_error(MPI_ERR_RMA_SYNC, "rank %d is not locked by MPI_Win_lock", rank);
     }
+    bool given = error == MPI_SUCCESS && is_given_in_order(win, rank);
+    if (given) {
+        lock_give(win, rank);
+        rz_rma_send_listed();
+    }
     error = error != MPI_SUCCESS ? error : rz_rma_await(win, rank, "MPI_Win_unlock");
     if (error != MPI_SUCCESS) {
         return error;
     }
     error = rz_win_take_error(win, rank);
-    lock_give(win, rank);
-    rz_rma_send_listed();
+    if (!given) {
+        lock_give(win, rank);
+        rz_rma_send_listed();
+    }
     win->locks--;
     return error;
 }

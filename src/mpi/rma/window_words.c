@@ -19,14 +19,18 @@ void rz_win_set_waits(struct rz_win *win, int at, bool waits)
     atomic_store(&wait_flags(win, at)[win->rank], waits);
 }
 
-static void wake_waiting(struct rz_win *win, int at)
+/* Whether any other member waits. */
+static bool wake_waiting(struct rz_win *win, int at)
 {
     const _Atomic uint8_t *flags = wait_flags(win, at);
-    for (int i = 0; i < win->members; i++) {
+    bool any = false;
+    for (int i = 0, n = win->members; i < n; i++) {
         if (atomic_load_explicit(&flags[i], memory_order_relaxed) && i != win->rank) {
             rz_rma_tell(win, i, RZ_RMA_WAKE, 0, 0);
+            any = true;
         }
     }
+    return any;
 }
 
 /* Whether the word was free, or that of a process that has failed, and is rank's now. */
@@ -69,7 +73,7 @@ bool rz_win_try_exclusive(struct rz_win *win, int at, int rank, bool *claimed)
     if (!*claimed) {
         return false;
     }
-    for (int i = 0; i < win->members; i++) {
+    for (int i = 0, n = win->members; i < n; i++) {
         if (atomic_load(&control->flags[i]) && !member_failed(win, i)) {
             return false;
         }
@@ -77,7 +81,7 @@ bool rz_win_try_exclusive(struct rz_win *win, int at, int rank, bool *claimed)
     return true;
 }
 
-void rz_win_unlock_word(struct rz_win *win, int at, int rank)
+bool rz_win_unlock_word(struct rz_win *win, int at, int rank)
 {
     struct rz_win_control *control = rz_win_target(win, at)->control;
     uint32_t owner = (uint32_t)rank + 1;
@@ -89,7 +93,7 @@ void rz_win_unlock_word(struct rz_win *win, int at, int rank)
     if (atomic_load_explicit(&control->exclusive, memory_order_relaxed) == owner) {
         atomic_compare_exchange_strong(&control->exclusive, &owner, 0);
     }
-    wake_waiting(win, at);
+    return wake_waiting(win, at);
 }
 
 bool rz_win_try_accumulate(struct rz_win *win, int at)

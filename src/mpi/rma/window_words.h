@@ -23,8 +23,9 @@
 bool rz_win_try_shared(struct rz_win *win, int at, int rank);
 bool rz_win_try_exclusive(struct rz_win *win, int at, int rank, bool *claimed);
 
-/* Frees what rank holds of the lock of target `at`, and wakes those that wait. */
-void rz_win_unlock_word(struct rz_win *win, int at, int rank);
+/* Frees what rank holds of the lock of target `at`, and wakes those that wait: whether any does, so
+ * that messages to them are listed. */
+bool rz_win_unlock_word(struct rz_win *win, int at, int rank);
 
 /* The same for the right to accumulate there by more than single atomic stores. */
 bool rz_win_try_accumulate(struct rz_win *win, int at);
