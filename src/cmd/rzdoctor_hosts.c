@@ -531,19 +531,17 @@ static bool serve_here(struct survey *survey, const char **why)
     return true;
 }
 
-/* In quotes for the shell of the other host. False: *why. */
+/* False: *why. */
 static bool make_command(struct survey *survey, const char **why)
 {
-    char bin[RZ_DOCTOR_PATH + 16];
+    char daemon[RZ_DOCTOR_PATH], doctor[RZ_DOCTOR_PATH];
     *why = "the path of this command is not known, or has a quote in it";
-    if (survey->run->remote_daemon) {
-        snprintf(bin, sizeof(bin), "%s", survey->run->remote_daemon);
-        *strrchr(bin, '/') = '\0';
-    } else if (!rz_doctor_bin(bin) || strchr(bin, '\'')) {
+    if (!rz_host_options_program(survey->run, "rzd", daemon, sizeof(daemon)) ||
+        !rz_host_options_program(survey->run, "rzdoctor", doctor, sizeof(doctor))) {
         return false;
     }
-    snprintf(survey->command, sizeof(survey->command),
-             "'%s/rzd' --version && exec '%s/rzdoctor' link", bin, bin);
+    snprintf(survey->command, sizeof(survey->command), "'%s' --version && exec '%s' link", daemon,
+             doctor);
     return true;
 }
 
