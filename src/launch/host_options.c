@@ -108,7 +108,7 @@ const struct rz_cli_option rz_host_options_agents[] = {
      "two arguments.",
      take_agent},
     {"--prefix", "-prefix", "DIR",
-     "On other hosts the daemon is DIR/bin/rzd. Default: the path of this one.", take_prefix},
+     "On other hosts Rhizome is in DIR (DIR/bin/rzd). Default: where it is here.", take_prefix},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
