@@ -56,7 +56,8 @@ static const struct rz_cli_option options[] = {
      take_start_timeout},
     {NULL, NULL, NULL, NULL, NULL}};
 
-static const struct rz_cli_option *const more_options[] = {rz_host_options, NULL};
+static const struct rz_cli_option *const more_options[] = {rz_host_options, rz_host_options_agents,
+                                                           rz_host_options_network, NULL};
 
 static const struct rz_cli cli = {
     .name = "rzdoctor",

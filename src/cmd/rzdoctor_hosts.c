@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <time.h>
 
 enum { CLOCK_ROUNDS = 8, COMMAND_MAX = 2 * RZ_DOCTOR_PATH + 128, HERE = -1 };
@@ -26,6 +25,7 @@ struct survey {
     struct rz_doctor_report *report;
     const struct rz_rzrun_options *run;
     struct rz_doctor_host *hosts; /* [n]: those that are not this machine */
+    struct rz_dialog *dialogs;    /* [n] */
     unsigned n;
     int server;                                          /* of this machine */
     bool here_too;                                       /* this machine is one of the hosts */
@@ -36,6 +36,42 @@ struct survey {
 
 /* ---- questions ---- */
 
+/* Takes a line that a host says: its answer, the version of its rzd, or another word. */
+static bool take_line(void *arg, char *line)
+{
+    struct rz_doctor_host *host = arg;
+    const size_t n = strlen(RZ_LINK_MARK), m = strlen(RZ_LINK_RZD);
+    if (strncmp(line, RZ_LINK_MARK, n) == 0) {
+        json_decref(host->answer);
+        host->answer = json_loads(line + n, 0, NULL);
+        return host->answer != NULL;
+    }
+    if (strncmp(line, RZ_LINK_RZD, m) == 0) {
+        snprintf(host->version, sizeof(host->version), "%s", line + m);
+    } else {
+        snprintf(host->word, sizeof(host->word), "%s", line);
+    }
+    return false;
+}
+
+/* Gives an order, which is consumed. The answer to the one before is forgotten. */
+static void give_order(struct rz_doctor_host *host, json_t *order)
+{
+    char *text = json_dumps(order, JSON_COMPACT);
+    rz_need_memory(text, "for an order");
+    json_decref(host->answer);
+    host->answer = NULL;
+    rz_dialog_order(host->dialog, text);
+    free(text);
+    json_decref(order);
+}
+
+/* Whether it has answered, without an error. */
+static bool is_good(const struct rz_doctor_host *host)
+{
+    return host->answer && !json_object_get(host->answer, "error");
+}
+
 typedef json_t *order_maker(struct survey *survey, unsigned i);
 
 /* Gives each host an order (NULL: none) and awaits the answers. */
@@ -45,10 +81,16 @@ static void ask_all(struct survey *survey, order_maker *make)
         struct rz_doctor_host *host = &survey->hosts[i];
         json_t *order = host->lost ? NULL : make(survey, i);
         if (order) {
-            rz_doctor_agent_order(host, order);
+            give_order(host, order);
         }
     }
-    rz_doctor_agents_await(survey->hosts, survey->n, rz_clock_now() + survey->run->start_timeout);
+    rz_dialogs_await(survey->dialogs, survey->n, rz_clock_now() + survey->run->start_timeout);
+}
+
+static void lose(struct rz_doctor_host *host)
+{
+    host->lost = true;
+    rz_dialog_stop(host->dialog);
 }
 
 /* Says that a host has not answered, with what is known of the reason. */
@@ -56,9 +98,10 @@ static void say_lost(struct survey *survey, struct rz_doctor_host *host)
 {
     const struct rz_rzrun_options *run = survey->run;
     char remedy[RZ_DOCTOR_TEXT];
-    const char *known = rz_host_options_remedy(run, host->status);
-    host->lost = true;
-    if (host->pid >= 0) {
+    const int status = host->dialog->status;
+    const char *known = rz_host_options_remedy(run, status);
+    lose(host);
+    if (host->dialog->pid >= 0) {
         rz_doctor_say(survey->report, RZ_DOCTOR_FAULT, host->name,
                       "is it up and not overloaded? --start-timeout says how long it is waited for",
                       "no answer within %.0f s%s%s", (double)run->start_timeout / 1e9,
@@ -67,12 +110,12 @@ static void say_lost(struct survey *survey, struct rz_doctor_host *host)
     }
     snprintf(remedy, sizeof(remedy), "try `%s HOST true`", run->agent.texts[0]);
     rz_doctor_say(survey->report, RZ_DOCTOR_FAULT, host->name,
-                  host->status == 2 ? "is another version of Rhizome there? All hosts need the "
-                                      "same; --prefix says where it is"
-                  : *known          ? known
-                                    : remedy,
+                  status == 2 ? "is another version of Rhizome there? All hosts need the "
+                                "same; --prefix says where it is"
+                  : *known    ? known
+                              : remedy,
                   "%s (%s ended with status %d)", *host->word ? host->word : "no answer",
-                  run->agent.texts[0], host->status);
+                  run->agent.texts[0], status);
 }
 
 /* Says which hosts have not answered the last order. */
@@ -114,7 +157,7 @@ static void check_version(struct survey *survey, struct rz_doctor_host *host)
     } else {
         return;
     }
-    host->lost = true;
+    lose(host);
 }
 
 static void check_versions(struct survey *survey)
@@ -146,11 +189,12 @@ static void take_clocks(struct survey *survey)
     rz_time base = (rz_time)wall.tv_sec * RZ_SECOND + (rz_time)wall.tv_nsec - rz_clock_now();
     for (unsigned i = 0; i < survey->n; i++) {
         struct rz_doctor_host *host = &survey->hosts[i];
-        if (host->lost || !rz_doctor_agent_good(host)) {
+        if (host->lost || !is_good(host)) {
             continue;
         }
         rz_time theirs = (rz_time)json_integer_value(json_object_get(host->answer, "ns"));
-        rz_clock_offset_take(&host->clock, base + host->ordered, theirs, base + host->answered);
+        rz_clock_offset_take(&host->clock, base + host->dialog->ordered, theirs,
+                             base + host->dialog->answered);
     }
 }
 
@@ -255,7 +299,7 @@ static void compare_all(struct survey *survey)
     json_t *here = json_copy(survey->report->findings); /* without what is said now */
     for (unsigned i = 0; i < survey->n; i++) {
         struct rz_doctor_host *host = &survey->hosts[i];
-        if (!host->lost && rz_doctor_agent_good(host)) {
+        if (!host->lost && is_good(host)) {
             compare(survey, host, here);
         } else if (!host->lost && host->answer) {
             rz_doctor_say(survey->report, RZ_DOCTOR_FAULT, host->name,
@@ -356,7 +400,7 @@ static void reach_here(struct survey *survey)
         if (!answer) {
             continue;
         }
-        if (!rz_doctor_agent_good(host)) {
+        if (!is_good(host)) {
             snprintf(why, sizeof(why), "%.300s: %s", survey->here, text_of(answer, "error"));
             say_no_way(survey, (int)i, "here", why);
             continue;
@@ -373,7 +417,7 @@ static void reach_here(struct survey *survey)
     say_all_lost(survey);
     for (unsigned i = 0; i < survey->n; i++) {
         struct rz_doctor_host *host = &survey->hosts[i];
-        bool serves = !host->lost && *host->address && rz_doctor_agent_good(host);
+        bool serves = !host->lost && *host->address && is_good(host);
         if (!host->lost && *host->address && !serves) {
             rz_doctor_say(survey->report, RZ_DOCTOR_FAULT, host->name,
                           "choose another range, or end what uses these ports", "%s: %s",
@@ -462,7 +506,7 @@ static void measure_ring(struct survey *survey)
     for (unsigned i = 0; i < survey->n; i++) {
         struct rz_doctor_host *host = &survey->hosts[i];
         bool asked = !host->lost && *host->address && host->next != (int)i;
-        if (asked && rz_doctor_agent_good(host)) {
+        if (asked && is_good(host)) {
             host->us = json_number_value(json_object_get(host->answer, "us"));
         } else if (asked && host->answer) {
             char why[RZ_DOCTOR_TEXT];
@@ -478,7 +522,7 @@ static void measure_ring(struct survey *survey)
         if (host->lost || host->us <= 0 || !host->answer) {
             continue;
         }
-        if (rz_doctor_agent_good(host)) {
+        if (is_good(host)) {
             say_way(survey, (int)i, host->next, host->us,
                     json_number_value(json_object_get(host->answer, "mb_s")));
         } else {
@@ -531,19 +575,17 @@ static bool serve_here(struct survey *survey, const char **why)
     return true;
 }
 
-/* In quotes for the shell of the other host. False: *why. */
+/* False: *why. */
 static bool make_command(struct survey *survey, const char **why)
 {
-    char bin[RZ_DOCTOR_PATH + 16];
+    char daemon[RZ_DOCTOR_PATH], doctor[RZ_DOCTOR_PATH];
     *why = "the path of this command is not known, or has a quote in it";
-    if (survey->run->remote_daemon) {
-        snprintf(bin, sizeof(bin), "%s", survey->run->remote_daemon);
-        *strrchr(bin, '/') = '\0';
-    } else if (!rz_doctor_bin(bin) || strchr(bin, '\'')) {
+    if (!rz_host_options_program(survey->run, "rzd", daemon, sizeof(daemon)) ||
+        !rz_host_options_program(survey->run, "rzdoctor", doctor, sizeof(doctor))) {
         return false;
     }
-    snprintf(survey->command, sizeof(survey->command),
-             "'%s/rzd' --version && exec '%s/rzdoctor' link", bin, bin);
+    snprintf(survey->command, sizeof(survey->command), "'%s' --version && exec '%s' link", daemon,
+             doctor);
     return true;
 }
 
@@ -566,24 +608,26 @@ static void start_agent(struct survey *survey, struct rz_doctor_host *host)
         words[n++] = host->name;
     }
     words[n] = survey->command;
-    rz_doctor_agent_start(host, words);
+    host->dialog->heard = take_line;
+    host->dialog->arg = host;
+    host->dialog->line_max = RZ_LINK_ANSWER_MAX;
+    rz_dialog_start(host->dialog, words, true);
     free(words);
 }
 
 static void start_agents(struct survey *survey)
 {
     const struct rz_launch_layout *layout = &survey->run->layout;
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* each host takes some */
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
+    rz_dialogs_prepare();
     survey->hosts = calloc(layout->n_nodes, sizeof(*survey->hosts));
-    rz_need_memory(survey->hosts, "for hosts");
+    survey->dialogs = calloc(layout->n_nodes, sizeof(*survey->dialogs));
+    rz_need_memory(survey->hosts && survey->dialogs, "for hosts");
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
         if (layout->nodes[i].remote) {
-            survey->hosts[survey->n].name = layout->nodes[i].host;
-            start_agent(survey, &survey->hosts[survey->n++]);
+            struct rz_doctor_host *host = &survey->hosts[survey->n];
+            host->name = layout->nodes[i].host;
+            host->dialog = &survey->dialogs[survey->n++];
+            start_agent(survey, host);
         } else {
             survey->here_too = true;
         }
@@ -605,7 +649,7 @@ void rz_doctor_check_hosts(struct rz_doctor_report *report, const struct rz_rzru
         return;
     }
     start_agents(&survey);
-    rz_doctor_agents_await(survey.hosts, survey.n, rz_clock_now() + run->start_timeout);
+    rz_dialogs_await(survey.dialogs, survey.n, rz_clock_now() + run->start_timeout);
     check_versions(&survey);
     for (int i = 0; i < CLOCK_ROUNDS; i++) {
         ask_all(&survey, order_clock);
@@ -619,7 +663,11 @@ void rz_doctor_check_hosts(struct rz_doctor_report *report, const struct rz_rzru
     reach_here(&survey);
     measure_ring(&survey);
     measure_here(&survey);
-    rz_doctor_agents_end(survey.hosts, survey.n);
+    rz_dialogs_end(survey.dialogs, survey.n);
     rz_doctor_serve_end(survey.server);
+    for (unsigned i = 0; i < survey.n; i++) {
+        json_decref(survey.hosts[i].answer);
+    }
+    free(survey.dialogs);
     free(survey.hosts);
 }

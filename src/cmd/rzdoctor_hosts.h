@@ -33,6 +33,7 @@
 #include "launch/clock_offset.h"
 #include "launch/rzrun_options.h"
 #include "port/socket.h"
+#include "remote/dialog.h"
 
 #define RZ_LINK_MARK "rhizome-doctor "
 #define RZ_LINK_RZD "rzd (Rhizome) "   /* how the line begins in which rzd says its version */
@@ -78,33 +79,12 @@ struct rz_doctor_host {
     char datagrams[RZ_ADDRESS_TEXT]; /* the same by UDP */
     int next;                        /* to which it measures the way */
     double us;                       /* the round trip that was measured last */
-    rz_time ordered;                 /* when its last order was given */
     struct rz_clock_offset clock;    /* its time of day */
-    /* of its agent */
-    int pid, in, out, err;   /* -1: ended or closed */
-    int status;              /* of its end, as a shell has it */
-    char version[64];        /* of rzd there; "": not known */
-    char word[RZ_HOST_WORD]; /* the last line that was said by it or of it */
-    json_t *answer;          /* to the order that was given last; NULL: none yet */
-    rz_time answered;        /* when */
-    char *lines[2];          /* what was read of a line of out and err */
-    size_t lengths[2];
+    struct rz_dialog *dialog;        /* with `rzdoctor link` there */
+    char version[64];                /* of rzd there; "": not known */
+    char word[RZ_HOST_WORD];         /* the last line that was said by it or of it */
+    json_t *answer;                  /* to the order that was given last; NULL: none yet */
 };
-
-/* Starts the agent with these words (NULL at the end). */
-void rz_doctor_agent_start(struct rz_doctor_host *host, const char *const *words);
-
-/* Gives an order, which is consumed. The answer to the one before is forgotten. */
-void rz_doctor_agent_order(struct rz_doctor_host *host, json_t *order);
-
-/* Reads until all hosts have answered or ended, or the deadline. */
-void rz_doctor_agents_await(struct rz_doctor_host *hosts, unsigned n, rz_time deadline);
-
-/* Whether it has answered, without an error. */
-bool rz_doctor_agent_good(const struct rz_doctor_host *host);
-
-/* Closes their standard input; those that do not end soon, or have not answered, are ended. */
-void rz_doctor_agents_end(struct rz_doctor_host *hosts, unsigned n);
 
 /* ---- the checks ---- */
 

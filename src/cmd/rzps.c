@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rzps: the jobs on this machine, as their daemons report them (docs/status.md). */
+#include "base/no_memory.h"
 #include "cli/cli.h"
-#include "view/look.h"
+#include "cmd/look_options.h"
+#include "launch/host_options.h"
+#include "view/look_serve.h"
 
 #include <string.h>
 
@@ -9,7 +12,8 @@
 enum { RZPS_GOOD = 0, RZPS_NO_JOB = 1 };
 
 struct options {
-    bool json, all, waits;
+    struct rz_look_options look;
+    bool json, waits;
 };
 
 /* ---- Showing ---- */
@@ -132,7 +136,7 @@ static void show_job(const json_t *job)
 
 #define OPTIONS ((struct options *)target)
 RZ_CLI_TAKE_FLAG(json, OPTIONS->json)
-RZ_CLI_TAKE_FLAG(all, OPTIONS->all)
+RZ_CLI_TAKE_FLAG(all, OPTIONS->look.all)
 RZ_CLI_TAKE_FLAG(waits, OPTIONS->waits)
 
 static const struct rz_cli_option table[] = {
@@ -141,47 +145,69 @@ static const struct rz_cli_option table[] = {
     {"--waits", "-w", NULL, "with JOB: what each process waits for", take_waits},
     {NULL, NULL, NULL, NULL, NULL}};
 
+static const struct rz_cli_option *const more_tables[] = {rz_look_options_hosts,
+                                                          rz_host_options_agents, NULL};
+
 static const struct rz_cli cli = {
     .name = "rzps",
-    .summary = "the jobs on this machine: nodes, ranks, failures, heartbeats",
+    .summary = "the jobs on this machine, and on others: nodes, ranks, failures, heartbeats",
     .synopsis = "[OPTION]... [JOB]",
     .description =
-        "Lists the jobs that have a daemon on this machine, as these daemons report. With "
-        "JOB (its number, or the first digits of it) shows one: each node, and its ranks.",
+        "Lists the jobs that have a daemon on this machine, or on a host of --host, as these "
+        "daemons report. With JOB (its number, or the first digits of it) shows one: each node, "
+        "and its ranks.",
     .options = table,
+    .more = more_tables,
     .epilogue = "Exit status\n  0  there are jobs (or: the job is there)\n  1  there is none\n"
                 "  2  bad command line\n  9  standard output could not be written"};
 
+static void show_all(const struct options *options, const json_t *jobs, const char *prefix)
+{
+    json_t *job;
+    size_t i, n = json_array_size(jobs);
+    if (options->json) {
+        json_dumpf(jobs, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+        putchar('\n');
+        return;
+    }
+    if (n > 0) {
+        show_jobs(jobs);
+    } else if (prefix) {
+        fprintf(stderr, "rzps: no job here begins with '%s'\n", prefix);
+    }
+    json_array_foreach(jobs, i, job)
+    {
+        if (prefix) {
+            show_job(job);
+            if (options->waits) {
+                show_waits(job);
+            }
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
-    struct options options = {0};
+    static struct options options;
+    rz_no_memory_speaker(RZ_EXIT_USAGE, "rzps");
+    if (argc == 2 && strcmp(argv[1], "serve") == 0) { /* look_serve.h */
+        return rz_look_serve();
+    }
     int at = rz_cli_parse(&cli, argc, argv, &options);
     const char *prefix = at < argc ? argv[at] : NULL;
     if (argc - at > 1) {
         rz_cli_refuse(&cli, "one JOB can be shown, not '%s' too", argv[at + 1]);
     }
-    json_t *jobs, *job;
-    if (rz_look(prefix, options.all, &jobs) != RZ_OK) {
+    struct rz_look_hosts *hosts;
+    json_t *jobs;
+    rz_look_options_open(&options.look, &cli, &hosts);
+    if (rz_look_options_look(&options.look, hosts, prefix, &jobs) != RZ_OK) {
         rz_cli_refuse(&cli, "the sockets of this machine cannot be listed: is /proc mounted?");
     }
-    size_t i, n = json_array_size(jobs);
-    if (options.json) {
-        json_dumpf(jobs, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-        putchar('\n');
-    } else if (prefix && n == 0) {
-        fprintf(stderr, "rzps: no job here begins with '%s'\n", prefix);
-    } else if (n > 0) {
-        show_jobs(jobs);
-    }
-    json_array_foreach(jobs, i, job)
-    {
-        if (!options.json && prefix) {
-            show_job(job);
-            if (options.waits) {
-                show_waits(job);
-            }
-        }
-    }
+    rz_look_options_complain(&options.look, hosts, cli.name);
+    rz_look_options_close(&options.look, hosts);
+    show_all(&options, jobs, prefix);
+    bool any = json_array_size(jobs) > 0;
     json_decref(jobs);
-    return rz_cli_finish(cli.name, n > 0 ? RZPS_GOOD : RZPS_NO_JOB);
+    return rz_cli_finish(cli.name, any ? RZPS_GOOD : RZPS_NO_JOB);
 }

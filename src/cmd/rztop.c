@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rztop: a job as it runs, on a terminal (docs/rztop.md). Asks the daemons of this machine again
- * and again; the view and what it shows are in src/view. */
+/* rztop: a job as it runs, on a terminal (docs/rztop.md). Asks the daemons of this machine,
+ * and of other hosts, again and again; the view and what it shows are in src/view. */
 #include "cli/cli.h"
 #include "cli/quantity.h"
 #include "base/no_memory.h"
+#include "cmd/look_options.h"
+#include "launch/host_options.h"
 #include "port/clock.h"
-#include "view/look.h"
 #include "view/top_screen.h"
 #include "view/top_waits.h"
 
 #include <curses.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +23,16 @@
 /* Exit status. */
 enum { RZTOP_GOOD = 0, RZTOP_NO_JOB = 1 };
 
+/* Hosts whose answer has not come by then are shown as silent. */
+#define ANSWER_WITHIN (3 * RZ_SECOND)
+
+enum { HEAR_MS = 100 }; /* the ends of agents are noticed in between */
+
 enum { ONCE_ROWS = 24, ONCE_COLUMNS = 80, KEY_ESCAPE = 27 };
 
 struct options {
-    bool once, all, plain;
+    struct rz_look_options look;
+    bool once, plain;
     rz_time every;
     const char *page;
 };
@@ -35,7 +43,10 @@ struct rztop {
     const char *prefix;
     struct rz_top top;
     struct rz_top_view view;
-    rz_time next; /* when the daemons are asked again */
+    struct rz_look_hosts *hosts; /* others than this machine, or NULL */
+    bool asked;                  /* their answers are gathered, until give_up */
+    rz_time next;                /* when the daemons are asked again */
+    rz_time give_up;
     uint64_t typed;
     bool typing, quits;
 };
@@ -46,7 +57,7 @@ static volatile sig_atomic_t ended_by; /* a signal */
 
 #define OPTIONS ((struct options *)target)
 RZ_CLI_TAKE_FLAG(once, OPTIONS->once)
-RZ_CLI_TAKE_FLAG(all, OPTIONS->all)
+RZ_CLI_TAKE_FLAG(all, OPTIONS->look.all)
 RZ_CLI_TAKE_FLAG(plain, OPTIONS->plain)
 
 RZ_CLI_TAKE(every)
@@ -88,17 +99,22 @@ static const struct rz_cli_option table[] = {
     {"--all", "-a", NULL, "Also jobs of other users (they answer to root only).", take_all},
     {NULL, NULL, NULL, NULL, NULL}};
 
+static const struct rz_cli_option *const more_tables[] = {rz_look_options_hosts,
+                                                          rz_host_options_agents, NULL};
+
 static const struct rz_cli cli = {
     .name = "rztop",
     .summary = "a job as it runs: a map of its nodes and ranks, on a terminal",
     .synopsis = "[OPTION]... [JOB]",
     .description =
-        "Shows a job that has a daemon on this machine, started here or elsewhere, detached or "
-        "not: the state of each node and rank, iterations, what each rank waits for, failures and "
+        "Shows a job that has a daemon on this machine, or on a host of --host, started here or "
+        "elsewhere, detached or not: the state of each node and rank, iterations, what each rank "
+        "waits for, failures and "
         "recoveries as they happen, the newest checkpoint, heartbeats, dynamic groups. JOB is its "
         "number, or the first digits of it (rzps lists them); without it the newest job is shown. "
         "The key ? explains the keys.",
     .options = table,
+    .more = more_tables,
     .epilogue = "Exit status\n  0  the job was shown\n  1  there is no such job\n  2  bad command "
                 "line, or no terminal\n  9  standard output could not be written"};
 
@@ -122,18 +138,75 @@ static json_t *choose(const struct rztop *rztop, const json_t *jobs)
     return newest;
 }
 
-static void look(struct rztop *rztop)
+static const char *number_of(const struct rztop *rztop)
 {
-    json_t *jobs = NULL;
-    const char *prefix = rztop->job[0] ? rztop->job : rztop->prefix;
-    if (rz_look(prefix, rztop->options.all, &jobs) != RZ_OK) {
+    return rztop->job[0] ? rztop->job : rztop->prefix;
+}
+
+/* Takes the documents of a look. While a host is silent, a job that no other daemon knows is not
+ * over. */
+static void take(struct rztop *rztop, rz_status_t status, json_t *jobs)
+{
+    struct rz_look_silent silent;
+    if (status != RZ_OK) {
         snprintf(rztop->view.message, sizeof(rztop->view.message),
                  "the sockets of this machine cannot be listed: is /proc mounted?");
         return;
     }
-    rz_top_take(&rztop->top, choose(rztop, jobs));
+    json_t *job = choose(rztop, jobs);
+    if (job || !rztop->hosts || !rz_look_hosts_silent(rztop->hosts, 0, &silent)) {
+        rz_top_take(&rztop->top, job);
+    }
     memcpy(rztop->job, rztop->top.job, sizeof(rztop->job));
+    rz_look_options_notice(rztop->hosts, rztop->view.notice, sizeof(rztop->view.notice));
     json_decref(jobs);
+}
+
+/* The first look, which waits for all hosts. */
+static void look(struct rztop *rztop)
+{
+    json_t *jobs = NULL;
+    rz_status_t status =
+        rz_look_options_look(&rztop->options.look, rztop->hosts, rztop->prefix, &jobs);
+    take(rztop, status, jobs);
+}
+
+/* A look of the view: begins it when it is time, and ends it when the hosts have answered, or at
+ * give_up. */
+static void go_on_looking(struct rztop *rztop)
+{
+    rz_time now = rz_clock_now();
+    json_t *jobs = NULL;
+    if (!rztop->asked && (rztop->view.paused || now < rztop->next)) {
+        return;
+    }
+    if (!rztop->asked) {
+        rztop->asked = true;
+        rztop->give_up = now + ANSWER_WITHIN;
+        if (rztop->hosts) {
+            rz_look_hosts_ask(rztop->hosts, number_of(rztop), rztop->options.look.all);
+        }
+    }
+    if (!rztop->hosts || !rz_look_hosts_hear(rztop->hosts, -1, 0) || now >= rztop->give_up) {
+        rz_status_t status =
+            rz_look_options_take(&rztop->options.look, rztop->hosts, number_of(rztop), &jobs);
+        take(rztop, status, jobs);
+        rztop->asked = false;
+        rztop->next = rz_clock_now() + rztop->options.every;
+    }
+}
+
+/* Waits for a key, for what hosts say, or until it is time to look again. */
+static void await_news(struct rztop *rztop)
+{
+    struct pollfd key = {.fd = STDIN_FILENO, .events = POLLIN};
+    rz_time now = rz_clock_now(), wait = rztop->next > now ? rztop->next - now : 0;
+    int within_ms = rztop->view.paused ? 1000 : (int)(wait / RZ_MILLISECOND) + 1;
+    if (rztop->asked) {
+        rz_look_hosts_hear(rztop->hosts, STDIN_FILENO, HEAR_MS);
+    } else {
+        poll(&key, 1, within_ms);
+    }
 }
 
 /* ---- Hang report ---- */
@@ -338,22 +411,17 @@ static int run(struct rztop *rztop)
     if (colors) {
         set_colors();
     }
+    timeout(0); /* await_news waits */
     while (!rztop->quits && !ended_by) {
-        rz_time now = rz_clock_now();
-        if (now >= rztop->next && !rztop->view.paused) {
-            look(rztop);
-            now = rz_clock_now();
-            rztop->next = now + rztop->options.every;
-        }
+        int key;
+        go_on_looking(rztop);
         show(rztop, colors);
-        rz_time wait = rztop->next > now ? rztop->next - now : 0;
-        timeout(rztop->view.paused ? 1000 : (int)(wait / RZ_MILLISECOND) + 1);
-        int key = getch();
-        if (key == ERR && !isatty(STDIN_FILENO)) {
-            break; /* the terminal has gone */
-        }
-        if (key != ERR) {
+        await_news(rztop);
+        while (!rztop->quits && (key = getch()) != ERR) {
             take_key(rztop, key);
+        }
+        if (!isatty(STDIN_FILENO)) {
+            break; /* the terminal has gone */
         }
     }
     endwin();
@@ -391,8 +459,10 @@ int main(int argc, char **argv)
             rztop.view.page = (enum rz_top_page)i;
         }
     }
+    rz_look_options_open(&rztop.options.look, &cli, &rztop.hosts);
     look(&rztop);
     if (!rztop.top.known) {
+        rz_look_options_complain(&rztop.options.look, rztop.hosts, cli.name);
         fprintf(stderr, "rztop: no job here begins with '%s'\n", rztop.prefix ? rztop.prefix : "");
         status = RZTOP_NO_JOB;
     } else if (rztop.options.once) {
@@ -400,6 +470,7 @@ int main(int argc, char **argv)
     } else {
         status = run(&rztop);
     }
+    rz_look_options_close(&rztop.options.look, rztop.hosts);
     rz_top_clear(&rztop.top);
     return rz_cli_finish(cli.name, status);
 }

@@ -3,11 +3,11 @@
 #include "launch/attach_hosts.h"
 
 #include "base/no_memory.h"
+#include "launch/host_options.h"
 #include "launch/surroundings.h"
 #include "port/child_process.h"
 #include "port/clock.h"
 #include "port/descriptor.h"
-#include "port/process.h"
 #include "remote/agent_process.h"
 #include "wire/bridge.h"
 
@@ -80,19 +80,18 @@ static bool await_bridge(struct rz_attach_bridge *bridge, rz_time until)
 size_t rz_attach_hosts_open(const struct rz_rzrun_options *options, const char *prefix,
                             struct rz_attach_bridge **result)
 {
-    char command[PATH_MAX + 100], own[PATH_MAX];
+    char command[PATH_MAX + 100], daemon[PATH_MAX] = "";
     const struct rz_launch_layout *layout = &options->layout;
     struct rz_attach_bridge *bridges = calloc(layout->n_nodes + 1, sizeof(*bridges));
     size_t started = 0, n = 0;
     rz_need_memory(bridges, "for the hosts of the job");
-    if (!rz_process_path(own, sizeof(own) - 4)) {
-        own[0] = '\0';
+    bool known = rz_host_options_program(options, "rzd", daemon, sizeof(daemon));
+    if (!known) {
+        fprintf(stderr,
+                "rzrun: the path of rzd is not known, or has a quote in it: use --prefix\n");
     }
-    char *slash = strrchr(own, '/');
-    strcpy(slash ? slash + 1 : own, "rzd");
-    snprintf(command, sizeof(command), "exec '%s' --bridge %s",
-             options->remote_daemon ? options->remote_daemon : own, prefix);
-    for (uint32_t i = 0; i < layout->n_nodes; i++) {
+    snprintf(command, sizeof(command), "exec '%s' --bridge %s", daemon, prefix);
+    for (uint32_t i = 0; known && i < layout->n_nodes; i++) {
         started += layout->nodes[i].remote &&
                    start(options, layout->nodes[i].host, command, &bridges[started]);
     }

@@ -5,8 +5,10 @@
 #include "base/no_memory.h"
 #include "cli/quantity.h"
 #include "launch/allocation.h"
+#include "port/process.h"
 #include "remote/agent.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +95,10 @@ const struct rz_cli_option rz_host_options[] = {
      "machine, whatever their names. ssh: also this machine's by ssh. slurm: by srun; without "
      "--host, on all nodes of the job. pbs: by ssh; without --host, on the nodes of PBS_NODEFILE.",
      take_launcher},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct rz_cli_option rz_host_options_agents[] = {
     {"--ssh-args", NULL, "ARGS",
      "Further arguments of ssh, before the host, like '-p 2222 -l me'. Your ssh configuration is "
      "used; ssh must need no password.",
@@ -102,7 +108,11 @@ const struct rz_cli_option rz_host_options[] = {
      "two arguments.",
      take_agent},
     {"--prefix", "-prefix", "DIR",
-     "On other hosts the daemon is DIR/bin/rzd. Default: the path of this one.", take_prefix},
+     "On other hosts Rhizome is in DIR (DIR/bin/rzd). Default: where it is here.", take_prefix},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct rz_cli_option rz_host_options_network[] = {
     {"--interface", "-iface --iface", "NAME|NETWORK",
      "The network by which hosts reach each other: the name of an interface (eth0), or a network "
      "(10.1.0.0/16, fd78::/64). Default: the one by which the hosts are reached from here.",
@@ -184,6 +194,22 @@ void rz_host_options_allocation(struct rz_rzrun_options *options, const struct r
         !rz_allocation_add(&options->layout, batch, &why)) {
         rz_cli_refuse(cli, "%s", why);
     }
+}
+
+bool rz_host_options_program(const struct rz_rzrun_options *options, const char *program,
+                             char *path, size_t bytes)
+{
+    char own[PATH_MAX];
+    const char *daemon = options->remote_daemon;
+    if (!daemon) {
+        if (!rz_process_path(own, sizeof(own)) || strchr(own, '\'')) {
+            return false;
+        }
+        daemon = own;
+    }
+    const char *slash = strrchr(daemon, '/');
+    int folder = slash ? (int)(slash - daemon) : 0;
+    return snprintf(path, bytes, "%.*s/%s", folder, daemon, program) < (int)bytes;
 }
 
 const char *rz_host_options_remedy(const struct rz_rzrun_options *options, int status)

@@ -637,7 +637,8 @@ static const struct rz_cli_option table[] = {
 };
 
 static const struct rz_cli_option *const more_tables[] = {
-    rz_rzrun_checkpoints, rz_rzrun_rewind, rz_host_options, rz_rzrun_hosts, rz_rzrun_foreign, NULL};
+    rz_rzrun_checkpoints,    rz_rzrun_rewind, rz_host_options,  rz_host_options_agents,
+    rz_host_options_network, rz_rzrun_hosts,  rz_rzrun_foreign, NULL};
 
 #define LINE(name, value, text) "  " #value "  " text "\n"
 const struct rz_cli rz_rzrun_cli = {

@@ -248,17 +248,21 @@ static uint32_t draw_head(const struct rz_top *top, const struct rz_top_view *vi
             rz_top_put(screen, 4, at, RZ_TOP_PLAIN, ", %.0f B/s per node", top->hb_bytes_per_s);
         }
     }
-    if (top->n_groups == 0) {
-        return 5;
+    uint32_t row = 5;
+    if (view->notice[0]) {
+        rz_top_put(screen, row++, 1, RZ_TOP_BAD, "%s", view->notice);
     }
-    at = rz_top_put(screen, 5, 1, RZ_TOP_HEAD, "groups ");
+    if (top->n_groups == 0) {
+        return row;
+    }
+    at = rz_top_put(screen, row, 1, RZ_TOP_HEAD, "groups ");
     for (uint32_t i = 0; i < top->n_groups; i++) {
         const struct rz_top_group *group = &top->groups[i];
-        at = rz_top_put(screen, 5, at, group->n_excluded > 0 ? RZ_TOP_BAD : RZ_TOP_PLAIN,
+        at = rz_top_put(screen, row, at, group->n_excluded > 0 ? RZ_TOP_BAD : RZ_TOP_PLAIN,
                         "%s%s: %u of %u, round %u", i > 0 ? ";  " : "", group->name,
                         group->n_members, group->n_members + group->n_excluded, group->round);
     }
-    return 6;
+    return row + 1;
 }
 
 /* ---- The map ---- */

@@ -48,6 +48,7 @@ struct rz_top_view {
     uint32_t chosen;   /* the index of a rank in the model; the drawing corrects it */
     bool paused;       /* nothing new is taken */
     char message[120]; /* in the last line; "": the keys */
+    char notice[200];  /* in a line of the head: hosts that do not answer; "": none */
 };
 
 /* A screen of spaces; the caller closes it. Smaller than the minimum it is made larger. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """rzps: the reports of the daemons of running jobs, and which users may ask them."""
+import json
 import os
 import signal
 import socket
@@ -9,6 +10,15 @@ import subprocess
 import launch_rig as rig
 
 RZPS = f"{rig.BUILD}/bin/rzps"
+AGENT = """#!/bin/sh
+# HOST COMMAND, as ssh has it
+case $1 in
+refused*) echo "ssh: connect to host $1 port 22: Connection refused" >&2; exit 255 ;;
+silent*) exec sleep 1000 ;;
+greeting*) echo "Welcome to $1" ;;
+esac
+exec setsid -w sh -c "$2"
+"""
 
 
 class Rzps(rig.LaunchTest):
@@ -122,6 +132,28 @@ class Rzps(rig.LaunchTest):
                     pass
         self.assertEqual(len(self.pages()), 1)
         self.end(run)
+
+    def test_other_hosts(self):
+        """They are played on this machine, so that each daemon is there several times. tests/hosts has real ones."""
+        run = self.begin(rig.program("launch_waits"), "receive", processes=4, nodes=2)
+        (job,) = self.pages()
+        on = lambda hosts, *words: self.rzps("--launch-agent", self.file("agent", AGENT, mode=0o755), "--host", hosts, *words, job["job"])
+        done = on("a,greeting", "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        (same,) = json.loads(done.stdout)
+        self.assertEqual([(p["rank"], p["node"], p["pid"]) for p in same["processes"]],
+                         [(p["rank"], p["node"], p["pid"]) for p in job["processes"]])
+        done = on("refused,a,silent", "--start-timeout", "1")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"(?m)^rzps: refused does not answer: ssh: connect .*: Connection refused \(.*/agent ended with status 255\)$")
+        self.assertRegex(done.stderr, r"(?m)^rzps: silent does not answer$")
+        self.assertIn("launch_waits", done.stdout)
+        done = on("a", "--prefix", "/no/such/place")
+        self.assertIn("is Rhizome installed there? --prefix says where", done.stderr)
+        self.end(run)
+        for words in (["--host", "a b"], ["--hostfile", "/no/such/file"], ["--host", "a", "--start-timeout", "0"],
+                      ["--host", "a", "--ssh-args", "-4", "--launch-agent", "x"]):
+            self.assertEqual(self.rzps(*words).returncode, 2, words)
 
     def test_bad_command_lines(self):
         self.assertEqual(self.rzps("--nonsense").returncode, 2)

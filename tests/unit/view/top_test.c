@@ -326,29 +326,108 @@ static void documents_that_are_none(void **state)
     rz_top_clear(&top);
 }
 
+/* The document of the daemon of one node, which knows its own rank's process alone. */
+static json_t *page_of(int node, int epoch, double seconds)
+{
+    json_t *page = document(2, 2, seconds);
+    json_object_set_new(page, "node", json_integer(node));
+    json_object_set_new(page, "epoch", json_integer(epoch));
+    json_array_remove(json_object_get(page, "processes"), (size_t)(1 - node));
+    json_object_del(json_array_get(json_object_get(page, "processes"), 0), "node");
+    return page;
+}
+
+static int64_t number_in(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static json_t *merged(json_t *pages)
+{
+    json_t *jobs = rz_look_jobs(pages), *job = json_incref(json_array_get(jobs, 0));
+    assert_int_equal(json_array_size(jobs), 1);
+    json_decref(jobs);
+    json_decref(pages);
+    return job;
+}
+
 static void documents_of_several_daemons(void **state)
 {
-    json_t *job = NULL;
     (void)state;
-    for (int node = 0; node < 2; node++) {
-        json_t *page = document(2, 2, 10);
-        json_object_set_new(page, "node", json_integer(node));
-        json_array_remove(json_object_get(page, "processes"), (size_t)(1 - node));
-        rz_look_merge(&job, page);
-        json_decref(page);
+    json_t *job = merged(json_pack("[o,o]", page_of(1, 1, 10), page_of(0, 1, 10)));
+    json_t *processes = json_object_get(job, "processes");
+    assert_int_equal(json_array_size(processes), 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(number_in(json_array_get(processes, (size_t)i), "rank"), i);
+        assert_int_equal(number_in(json_array_get(processes, (size_t)i), "node"), i);
     }
-    assert_int_equal(json_array_size(json_object_get(job, "processes")), 2);
-    assert_int_equal(
-        json_integer_value(json_object_get(json_object_get(job, "checkpoint"), "bytes")), 6400000);
+    assert_int_equal(number_in(json_object_get(job, "checkpoint"), "bytes"), 6400000);
     json_decref(job);
+}
+
+static void a_node_that_was_asked_twice(void **state)
+{
+    (void)state;
+    json_t *pages = json_pack("[o,o,o,o]", page_of(1, 1, 10), page_of(0, 1, 10), page_of(1, 1, 10),
+                              page_of(0, 1, 10));
+    json_t *job = merged(pages);
+    assert_int_equal(json_array_size(json_object_get(job, "processes")), 2);
+    assert_int_equal(number_in(json_object_get(job, "checkpoint"), "bytes"), 6400000);
+    json_decref(job);
+}
+
+static void a_node_that_was_cut_off_does_not_speak_for_the_job(void **state)
+{
+    (void)state;
+    json_t *job = merged(json_pack("[o,o]", page_of(0, 1, 10), page_of(1, 3, 20)));
+    assert_int_equal(number_in(job, "epoch"), 3);
+    assert_int_equal(json_array_size(json_object_get(job, "processes")), 2);
+    json_decref(job);
+}
+
+static void documents_of_several_jobs_and_of_none(void **state)
+{
+    json_t *other = page_of(0, 1, 10), *pages, *jobs;
+    (void)state;
+    json_object_set_new(other, "job", json_string("0000000000000001"));
+    pages = json_pack("[o,o,s,{},{s:i},o]", page_of(0, 1, 10), other, "no document", "job", 7,
+                      page_of(1, 1, 10));
+    jobs = rz_look_jobs(pages);
+    assert_int_equal(json_array_size(jobs), 2);
+    assert_ptr_equal(json_array_get(jobs, 0), other);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(jobs, 1), "processes")), 2);
+    json_decref(jobs);
+    json_decref(pages);
+}
+
+static void hosts_that_do_not_answer_are_named(void **state)
+{
+    struct rz_top top = {.known = false};
+    struct rz_top_view view = {.notice = "h2 does not answer: port 22: Connection refused"};
+    (void)state;
+    take(&top, document(2, 4, 10));
+    char *text = screen_text(&top, &view, 24, 80);
+    assert_non_null(strstr(text, "\n h2 does not answer: port 22: Connection refused\n"));
+    assert_non_null(strstr(text, "heartbeats ring"));
+    assert_non_null(strstr(text, "node 1"));
+    free(text);
+    rz_top_clear(&top);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_as_it_runs),        cmocka_unit_test(a_recovery_as_it_happens),
-        cmocka_unit_test(waits_and_cycles),        cmocka_unit_test(many_ranks),
-        cmocka_unit_test(groups_are_shown),        cmocka_unit_test(any_size),
-        cmocka_unit_test(documents_that_are_none), cmocka_unit_test(documents_of_several_daemons)};
+        cmocka_unit_test(a_job_as_it_runs),
+        cmocka_unit_test(a_recovery_as_it_happens),
+        cmocka_unit_test(waits_and_cycles),
+        cmocka_unit_test(many_ranks),
+        cmocka_unit_test(groups_are_shown),
+        cmocka_unit_test(any_size),
+        cmocka_unit_test(documents_that_are_none),
+        cmocka_unit_test(documents_of_several_daemons),
+        cmocka_unit_test(a_node_that_was_asked_twice),
+        cmocka_unit_test(a_node_that_was_cut_off_does_not_speak_for_the_job),
+        cmocka_unit_test(documents_of_several_jobs_and_of_none),
+        cmocka_unit_test(hosts_that_do_not_answer_are_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
