@@ -14,25 +14,25 @@
 
 /* How long a host is waited for at first, unless --start-timeout says another time. */
 #define START_TIMEOUT (10 * RZ_SECOND)
-enum { HEAR_MS = 100 };
+enum { FIRST_HEAR_MS = 100 };
 
-#define OPTIONS ((struct rz_look_options *)target)
+#define LOOK_OPTIONS ((struct rz_look_options *)target)
 
 RZ_CLI_TAKE(host)
 {
-    return rz_layout_add_hosts(&OPTIONS->run.layout, value, why);
+    return rz_layout_add_hosts(&LOOK_OPTIONS->run.layout, value, why);
 }
 
 RZ_CLI_TAKE(hostfile)
 {
-    return rz_layout_add_hostfile(&OPTIONS->run.layout, value, why);
+    return rz_layout_add_hostfile(&LOOK_OPTIONS->run.layout, value, why);
 }
 
 RZ_CLI_TAKE(start_timeout)
 {
     *why = "it is a time of at least 1s, like 5s or 1m";
-    return rz_quantity_seconds(value, &OPTIONS->run.start_timeout) &&
-           OPTIONS->run.start_timeout >= RZ_SECOND;
+    return rz_quantity_seconds(value, &LOOK_OPTIONS->run.start_timeout) &&
+           LOOK_OPTIONS->run.start_timeout >= RZ_SECOND;
 }
 
 const struct rz_cli_option rz_look_options_hosts[] = {
@@ -125,7 +125,7 @@ rz_status_t rz_look_options_look(const struct rz_look_options *options, struct r
     if (hosts) {
         rz_look_hosts_ask(hosts, prefix, options->all);
     }
-    while (hosts && rz_look_hosts_hear(hosts, -1, HEAR_MS) && rz_clock_now() < until) {
+    while (hosts && rz_look_hosts_hear(hosts, -1, FIRST_HEAR_MS) && rz_clock_now() < until) {
         ;
     }
     return rz_look_options_take(options, hosts, prefix, jobs);

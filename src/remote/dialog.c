@@ -22,7 +22,7 @@
 /* An agent whose standard input has been closed ends by itself within this time, or by SIGTERM
  * within that time again. */
 #define END_WITHIN (3 * RZ_SECOND)
-#define LOOK_MS 20
+#define HEAR_MS 20
 #define CAPACITY_AT_FIRST 4096
 
 /* ---- starting ---- */
@@ -206,7 +206,7 @@ static bool any_waits(struct rz_dialog *dialogs, size_t n)
 void rz_dialogs_await(struct rz_dialog *dialogs, size_t n, rz_time deadline)
 {
     while (any_waits(dialogs, n) && rz_clock_now() < deadline) {
-        rz_dialogs_hear(dialogs, n, -1, LOOK_MS); /* ends are looked for in between */
+        rz_dialogs_hear(dialogs, n, -1, HEAR_MS); /* ends are looked for in between */
     }
 }
 
@@ -246,6 +246,6 @@ void rz_dialogs_end(struct rz_dialog *dialogs, size_t n)
             next++;
             bound += END_WITHIN;
         }
-        poll(NULL, 0, open > 0 ? LOOK_MS : 0);
+        poll(NULL, 0, open > 0 ? HEAR_MS : 0);
     }
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANSWER_MAX = 256 << 20, WORD_MAX = 200 };
+enum { LINE_MAX_BYTES = 256 << 20, WORD_MAX = 200 };
 
 /* An agent that has not answered for this time is stopped. */
 #define SILENT_MAX (30 * RZ_SECOND)
@@ -69,7 +69,7 @@ static void start(struct rz_look_hosts *hosts, size_t i)
     hosts->words[hosts->n_words + 1] = hosts->config.command;
     dialog->heard = take_line;
     dialog->arg = host;
-    dialog->line_max = ANSWER_MAX;
+    dialog->line_max = LINE_MAX_BYTES;
     rz_dialog_start(dialog, hosts->words, false);
 }
 

@@ -135,7 +135,7 @@ SHORT bool rzm_get_short(void *origin_addr, MPI_Count origin_count, MPI_Datatype
 /* ---- Elements ---- */
 
 /* An element of a predefined type at the target. */
-struct place {
+struct element_place {
     struct rz_win_target *target;
     const struct rz_datatype *type;
     void *at;
@@ -143,7 +143,7 @@ struct place {
 
 /* Whether an atomic instruction can change it; false: the long form. */
 static inline bool find_element(MPI_Win handle, int rank, MPI_Aint disp, MPI_Datatype datatype,
-                                struct place *place)
+                                struct element_place *place)
 {
     struct rz_win *win;
     struct rz_win_target *target = begin_operation(handle, rank, &win);
@@ -154,14 +154,14 @@ static inline bool find_element(MPI_Win handle, int rank, MPI_Aint disp, MPI_Dat
         return false;
     }
     void *at = rz_rma_place(target, disp, type->true_lb, type->size);
-    *place = (struct place){target, type, at};
+    *place = (struct element_place){target, type, at};
     return at && rz_rma_is_element(type->size, type->extent, at);
 }
 
 SHORT bool rzm_fetch_and_op_short(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
                                   int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win)
 {
-    struct place place;
+    struct element_place place;
     bool fit = (uintptr_t)op < RZ_HANDLE_PREDEFINED_END && is_buffer(result_addr) &&
                (is_buffer(origin_addr) || op == MPI_NO_OP);
     if (!fit || !find_element(win, target_rank, target_disp, datatype, &place)) {
@@ -181,7 +181,7 @@ SHORT bool rzm_compare_and_swap_short(const void *origin_addr, const void *compa
                                       void *result_addr, MPI_Datatype datatype, int target_rank,
                                       MPI_Aint target_disp, MPI_Win win)
 {
-    struct place place;
+    struct element_place place;
     bool fit = is_buffer(origin_addr) && is_buffer(compare_addr) && is_buffer(result_addr);
     if (!fit || !find_element(win, target_rank, target_disp, datatype, &place) ||
         !rz_rma_is_comparable(place.type)) {
