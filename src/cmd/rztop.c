@@ -34,7 +34,7 @@ struct options {
     struct rz_look_options look;
     bool once, plain;
     rz_time every;
-    const char *page;
+    enum rz_top_page page;
 };
 
 struct rztop {
@@ -77,7 +77,7 @@ RZ_CLI_TAKE(page)
 {
     for (size_t i = 0; i < sizeof(page_names) / sizeof(*page_names); i++) {
         if (strcmp(value, page_names[i]) == 0) {
-            OPTIONS->page = page_names[i];
+            OPTIONS->page = (enum rz_top_page)i;
             return true;
         }
     }
@@ -454,11 +454,7 @@ int main(int argc, char **argv)
         rz_cli_refuse(&cli, "one JOB can be shown, not '%s' too", argv[at + 1]);
     }
     rztop.prefix = at < argc ? argv[at] : NULL;
-    for (size_t i = 0; rztop.options.page && i < sizeof(page_names) / sizeof(*page_names); i++) {
-        if (rztop.options.page == page_names[i]) {
-            rztop.view.page = (enum rz_top_page)i;
-        }
-    }
+    rztop.view.page = rztop.options.page;
     rz_look_options_open(&rztop.options.look, &cli, &rztop.hosts);
     look(&rztop);
     if (!rztop.top.known) {

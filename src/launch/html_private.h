@@ -24,8 +24,8 @@ struct rz_html_life {
 
 struct rz_html_checkpoint {
     uint64_t generation, bytes;
-    uint32_t epoch, n_nodes; /* nodes that reported it */
-    rz_time at;              /* the first did */
+    uint32_t epoch;
+    rz_time at; /* when the first node reported it */
 };
 
 struct rz_html_line {

@@ -251,7 +251,6 @@ static void checkpoint_committed(struct rz_html_report *report, const struct rz_
             .generation = event->value, .epoch = event->epoch, .at = event->at_ns};
     }
     newest->bytes += strtoull(event->note, NULL, 10);
-    newest->n_nodes++;
 }
 
 /* ---- Events ---- */

@@ -369,7 +369,7 @@ static void draw_legend(struct rz_top_screen *screen, uint32_t row, uint32_t eac
     }
 }
 
-void rz_top_draw_map(const struct rz_top *top, struct rz_top_screen *screen,
+static void draw_map(const struct rz_top *top, struct rz_top_screen *screen,
                      struct rz_top_lines lines, uint32_t *first)
 {
     struct rz_top_lines map = {lines.from, lines.until - 1};
@@ -418,8 +418,7 @@ static void draw_first_page(const struct rz_top *top, struct rz_top_view *view,
 {
     uint32_t room = lines.until - lines.from, none = 0;
     uint32_t below = room / 3 < EVENTS_BELOW ? room / 3 : EVENTS_BELOW;
-    rz_top_draw_map(top, screen, (struct rz_top_lines){lines.from, lines.until - below},
-                    &view->first);
+    draw_map(top, screen, (struct rz_top_lines){lines.from, lines.until - below}, &view->first);
     if (below > 1) {
         rz_top_put(screen, lines.until - below, 1, RZ_TOP_HEAD, "events");
         rz_top_draw_events(top, screen, (struct rz_top_lines){lines.until - below + 1, lines.until},

@@ -3,7 +3,6 @@
 #include "view/top_screen.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static uint32_t bounded(uint32_t value, uint32_t max)
 {

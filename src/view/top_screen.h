@@ -85,8 +85,6 @@ void rz_top_age_text(double seconds, char *text, size_t max);
 /* The numbers of ranks that are sorted: "0-2,5"; what does not fit is "...". */
 void rz_top_ranks_text(const struct rz_top_rank *const *ranks, uint32_t n, char *text, size_t max);
 
-void rz_top_draw_map(const struct rz_top *top, struct rz_top_screen *screen,
-                     struct rz_top_lines lines, uint32_t *first);
 void rz_top_draw_ranks(const struct rz_top *top, struct rz_top_view *view,
                        struct rz_top_screen *screen, struct rz_top_lines lines);
 void rz_top_draw_waits(const struct rz_top *top, struct rz_top_view *view,

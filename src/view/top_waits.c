@@ -115,7 +115,8 @@ void rz_top_waits_clear(struct rz_top_waits *waits)
     *waits = (struct rz_top_waits){.n = 0};
 }
 
-void rz_top_cycle_text(const struct rz_top *top, const struct rz_top_cycle *cycle, char *text,
+/* "rank 1 -> 2 -> 1": 1 waits for 2, ...; at most max bytes. */
+static void cycle_text(const struct rz_top *top, const struct rz_top_cycle *cycle, char *text,
                        size_t max)
 {
     const struct rz_top_rank *rank = rz_top_rank(top, cycle->first);
@@ -159,7 +160,7 @@ void rz_top_draw_waits(const struct rz_top *top, struct rz_top_view *view,
     for (uint32_t i = view->first; i < n && row < lines.until; i++, row++) {
         char text[300], age[32];
         if (i < waits.n_cycles) {
-            rz_top_cycle_text(top, &waits.cycles[i], text, sizeof(text));
+            cycle_text(top, &waits.cycles[i], text, sizeof(text));
             rz_top_put(screen, row, 1, RZ_TOP_BAD, "cycle of waits: %s", text);
             continue;
         }
@@ -192,7 +193,7 @@ void rz_top_waits_report(const struct rz_top *top, FILE *out)
     fprintf(out, "\nCycles at this moment (a -> b: a waits for b):%s\n",
             waits.n_cycles > 0 ? "" : " none");
     for (uint32_t i = 0; i < waits.n_cycles; i++) {
-        rz_top_cycle_text(top, &waits.cycles[i], text, sizeof(text));
+        cycle_text(top, &waits.cycles[i], text, sizeof(text));
         fprintf(out, "  %s\n", text);
     }
     fprintf(out, "\nRanks\n");

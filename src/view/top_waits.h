@@ -30,10 +30,6 @@ struct rz_top_waits {
 void rz_top_waits_find(const struct rz_top *top, struct rz_top_waits *waits);
 void rz_top_waits_clear(struct rz_top_waits *waits);
 
-/* "rank 1 -> 2 -> 1": 1 waits for 2, ...; at most max bytes. */
-void rz_top_cycle_text(const struct rz_top *top, const struct rz_top_cycle *cycle, char *text,
-                       size_t max);
-
 /* A hang report: the job, its waits, and each rank, in lines of text. */
 void rz_top_waits_report(const struct rz_top *top, FILE *out);
 
