@@ -240,7 +240,7 @@ class Damage(Schemes):
     def test_a_piece_that_is_not_what_its_process_says(self):
         # The helper's piece does not match its checksum, and the program runs: there is no checkpoint to roll back to.
         result = self.run_it("-n", "2", "--nodes", "2", "--timeout", rig.HANG, rig.program("daemon_test_helper"), "join", "enter",
-                             "store:right", "serve")
+                             "store:wrong", "serve")
         self.assertEqual(result.status, CHECKPOINT_LOST, result.err)
         self.assertRegex(result.err, r"rzrun: the checkpoint piece of rank [01] \(generation 1\) does not match its checksum")
 

@@ -518,16 +518,19 @@ static void abort_job(uint32_t code)
     serve();
 }
 
-/* A piece of one page of zeros. */
-static void send_store(uint64_t number, uint64_t bytes, int fd)
+/* Of a piece of one page of zeros. */
+static uint64_t hash_of_zeros(void)
 {
     static const uint8_t page[RZ_PAGE_BYTES];
     struct rz_page_hash hash;
-    struct rz_link_message message = {.type = RZ_LINK_STORE,
-                                      .store = {.epoch = epoch,
-                                                .number = number,
-                                                .bytes = bytes,
-                                                .hash = rz_pages_look(page, sizeof(page), &hash)}};
+    return rz_pages_look(page, sizeof(page), &hash);
+}
+
+static void send_store(uint64_t number, uint64_t bytes, uint64_t hash, int fd)
+{
+    struct rz_link_message message = {
+        .type = RZ_LINK_STORE,
+        .store = {.epoch = epoch, .number = number, .bytes = bytes, .hash = hash}};
     rz_assert(rz_link_send(helper_link, &message, fd) == RZ_OK);
 }
 
@@ -545,15 +548,16 @@ static void store(const char *what)
     } else {
         rz_assert(rz_memory_create("piece", BYTES, &fd) == RZ_OK);
     }
+    uint64_t hash = strcmp(what, "wrong") == 0 ? 0 : hash_of_zeros();
     send_store(strcmp(what, "number-0") == 0   ? 0
                : strcmp(what, "number-2") == 0 ? 2
                                                : 1,
-               strcmp(what, "short") == 0 ? BYTES + 1 : BYTES,
+               strcmp(what, "short") == 0 ? BYTES + 1 : BYTES, hash,
                strcmp(what, "no-fd") == 0 ? -1 : fd);
     if (strcmp(what, "twice") == 0) {
-        send_store(1, BYTES, fd);
+        send_store(1, BYTES, hash, fd);
     }
-    if (strcmp(what, "right") != 0) {
+    if (strcmp(what, "right") != 0 && strcmp(what, "wrong") != 0) {
         serve();
     }
 }
