@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define APART_MIN (2 * RZ_SECOND)
-#define APART_MAX (60 * RZ_SECOND)
+#define ASKED_APART_MAX (60 * RZ_SECOND)
 
 static void *zeros(size_t n, size_t bytes)
 {
@@ -100,6 +100,6 @@ bool rz_html_traffic_due(struct rz_html_traffic *traffic, rz_time now)
         return false;
     }
     traffic->asked = now;
-    traffic->apart = 2 * traffic->apart > APART_MAX ? APART_MAX : 2 * traffic->apart;
+    traffic->apart = 2 * traffic->apart > ASKED_APART_MAX ? ASKED_APART_MAX : 2 * traffic->apart;
     return true;
 }
