@@ -5,6 +5,7 @@
 #include "daemon/process/output.h"
 #include "daemon/state/loop.h"
 #include "outcome/exit_codes.h"
+#include "port/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ struct rz_snapshots {
     const struct rz_own_node *own; /* copied from config */
     struct event *timer;
     uint32_t epoch, wanted; /* the newest number that is wanted in this epoch */
+    rz_time wanted_at;      /* when it was */
     uint32_t over;          /* the newest attempt of this epoch that has ended at a process here */
     uint32_t told;          /* the newest epoch in which the user was told why there is none */
 };
@@ -39,6 +41,7 @@ static void want_here(struct rz_snapshots *snapshots, uint32_t epoch, uint32_t n
 {
     if (enter_epoch(snapshots, epoch) && snapshots->wanted < number) {
         snapshots->wanted = number;
+        snapshots->wanted_at = rz_clock_now();
         rz_board_writer_snapshot(snapshots->config.board, epoch, number);
         rz_board_writer_publish(snapshots->config.board);
     }
@@ -78,7 +81,17 @@ static void snapshot_due(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* The time to the next one counts from the end of this one. */
+/* The time to the next one counts from the end of this one, and is no shorter than this one took:
+ * on a busy machine the program has half of the time, however often snapshots are asked for. */
+static void arm_next(struct rz_snapshots *snapshots)
+{
+    rz_time every = snapshots->own->job.rewind_ns;
+    rz_time took = rz_clock_now() - snapshots->wanted_at;
+    if (every > 0) {
+        rz_loop_arm_every(snapshots->timer, every > took ? every : took);
+    }
+}
+
 static bool on_over(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
 {
     struct rz_snapshots *snapshots = arg;
@@ -86,9 +99,7 @@ static bool on_over(void *arg, struct rz_child *p, const struct rz_link_message 
     if (message->snapshot_over.epoch == snapshots->epoch &&
         message->snapshot_over.attempt > snapshots->over) {
         snapshots->over = message->snapshot_over.attempt;
-        if (snapshots->own->job.rewind_ns > 0) {
-            rz_loop_arm_every(snapshots->timer, snapshots->own->job.rewind_ns);
-        }
+        arm_next(snapshots);
     }
     return true;
 }

@@ -60,6 +60,19 @@ static void wishes_while_one_is_under_way_add_none(void **state)
     await_both_ends(&job);
 }
 
+static void the_next_one_comes_no_sooner_than_the_last_one_took(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    job.flags = RZ_JOB_REWIND;
+    job.rewind_ns = RZ_MILLISECOND;
+    fake_run(&job, 1,
+             ARGUMENTS(TEST_HELPER, "join", "enter", "wished:1", "slow:400", "leave", "bye"));
+    fake_await_exit(&job, 0, 0, true, true);
+    fake_end(&job, 0);
+}
+
 static void numbers_begin_anew_with_the_epoch(void **state)
 {
     struct fake_job job;
@@ -164,6 +177,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_wish_reaches_the_boards_of_all_nodes, nothing_left),
         cmocka_unit_test_teardown(wishes_while_one_is_under_way_add_none, nothing_left),
+        cmocka_unit_test_teardown(the_next_one_comes_no_sooner_than_the_last_one_took,
+                                  nothing_left),
         cmocka_unit_test_teardown(numbers_begin_anew_with_the_epoch, nothing_left),
         cmocka_unit_test_teardown(output_is_counted_from_where_a_process_says, nothing_left),
         cmocka_unit_test_teardown(a_place_is_told_at_once_where_rzrun_holds_output, nothing_left),

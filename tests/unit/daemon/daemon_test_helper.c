@@ -44,10 +44,10 @@
  *   wish            asks for a snapshot
  *   wished:N        waits until snapshot N is wanted; exits with 78 when a later one is
  *   over:N          attempt N of a snapshot has ended here
- *   unsaved         this process cannot be saved
- *   mark            writes the line "marked OUT ERROR": the places of its output
- *   begin-at:N      standard output begins at place N
- * and those of daemon_test_groups.c.
+ *   slow:N          attempt 1 takes N ms; exits with 79 if the next is wanted sooner than N ms
+ * later unsaved         this process cannot be saved mark            writes the line "marked OUT
+ * ERROR": the places of its output begin-at:N      standard output begins at place N and those of
+ * daemon_test_groups.c.
  */
 #include "daemon_test_helper.h"
 
@@ -63,6 +63,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TURN_NS (20 * RZ_MILLISECOND)
@@ -378,6 +379,17 @@ static void end_attempt(uint32_t number)
     rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
 }
 
+static void take_long(uint32_t ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
+    rz_time ended = rz_clock_now();
+    end_attempt(1);
+    await_wished(2);
+    if (rz_clock_now() - ended < ms * RZ_MILLISECOND) {
+        exit(79);
+    }
+}
+
 static void refuse_saving(void)
 {
     struct rz_link_message message = {.type = RZ_LINK_SNAPSHOT_REFUSED,
@@ -628,6 +640,8 @@ static bool do_snapshot_word(const char *word, uint32_t number)
         await_wished(number);
     } else if (strcmp(word, "over") == 0) {
         end_attempt(number);
+    } else if (strcmp(word, "slow") == 0) {
+        take_long(number);
     } else if (strcmp(word, "unsaved") == 0) {
         refuse_saving();
     } else if (strcmp(word, "mark") == 0) {

@@ -137,6 +137,7 @@ void fake_run(struct fake_job *job, uint32_t n_ranks, const char *const *argumen
                 .hb_timeout_ns = job->hb_timeout_ns,
                 .detector = job->detector,
                 .flags = job->flags,
+                .rewind_ns = job->rewind_ns,
                 .placement = placement,
                 .placement_length = (uint32_t)(p.at - p.start),
                 .slots = slots,

@@ -33,6 +33,7 @@ struct fake_job {
     const char *const *arguments;   /* NULL-terminated */
     const char *const *environment; /* NULL-terminated, or NULL */
     uint64_t hb_period_ns, hb_timeout_ns;
+    rz_time rewind_ns;
     uint32_t flags, detector; /* RZ_JOB_*, enum rz_detector */
 };
 
