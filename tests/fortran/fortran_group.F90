@@ -37,12 +37,7 @@ end module
 program fortran_group
   use watched
   implicit none
-  interface
-    integer(c_int) function c_raise(signal) bind(C, name='raise')
-      import :: c_int
-      integer(c_int), value :: signal
-    end function
-  end interface
+#include "raise.inc"
   HANDLE(MPI_Comm) :: members
   HANDLE(MPI_Info) :: settings
   type(RZ_Group_monitor_state) :: known

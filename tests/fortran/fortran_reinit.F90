@@ -11,12 +11,7 @@ module work
   use rhizome
 #endif
   implicit none
-  interface
-    integer(c_int) function c_raise(signal) bind(C, name='raise')
-      import :: c_int
-      integer(c_int), value :: signal
-    end function
-  end interface
+#include "raise.inc"
   integer, parameter :: last = 12
   integer :: cleaned = 0, passes = 0
   integer, save, target :: step = 0

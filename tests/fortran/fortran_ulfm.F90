@@ -11,12 +11,7 @@ program fortran_ulfm
   use rhizome
 #endif
   implicit none
-  interface
-    integer(c_int) function c_raise(signal) bind(C, name='raise')
-      import :: c_int
-      integer(c_int), value :: signal
-    end function
-  end interface
+#include "raise.inc"
   HANDLE(MPI_Comm) :: rest
   HANDLE(MPI_Group) :: failed
   HANDLE(MPI_Request) :: request
