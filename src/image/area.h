@@ -82,7 +82,7 @@ struct rz_image_area {
     bool park_left;        /* the handler must stay: its signal may still arrive */
     uint64_t park_action[4];
 
-    int32_t fd;                  /* the image */
+    int32_t fd;                  /* the image that is restored */
     struct rz_image_place place; /* while it is written */
     int32_t pagemap;             /* while a save scans */
     int32_t protector;           /* userfaultfd; -1: none */

@@ -16,7 +16,7 @@ static rz_status_t put(const void *from, uint64_t bytes, uint64_t at)
         return RZ_OK;
     }
     while (bytes > 0) {
-        long n = RZ_RAW4(pwrite64, RZ_AREA->fd, from, bytes < 1 << 30 ? bytes : 1 << 30, at);
+        long n = RZ_RAW4(pwrite64, RZ_AREA->place.fd, from, bytes < 1 << 30 ? bytes : 1 << 30, at);
         if (n == -ENOSPC || n == -EPERM || n == -EFBIG) {
             return rz_image_refuse(RZ_ERR_NO_MEMORY, "the image needs %lu bytes", RZ_AREA->need);
         }
@@ -235,12 +235,12 @@ static rz_status_t make_room(uint64_t bytes)
                                      "the image needs %lu bytes, and there are %lu", bytes,
                                      place->bytes);
     }
-    if (RZ_RAW2(fstat, RZ_AREA->fd, &st) != 0) {
+    if (RZ_RAW2(fstat, place->fd, &st) != 0) {
         return rz_image_refuse(RZ_ERR_SYSTEM, "the image's descriptor is not open");
     }
     bool much_smaller = (uint64_t)st.st_size > bytes + bytes / 4; /* then give memory back */
     if (((uint64_t)st.st_size < bytes || much_smaller) &&
-        RZ_RAW2(ftruncate, RZ_AREA->fd, bytes) != 0 && (uint64_t)st.st_size < bytes) {
+        RZ_RAW2(ftruncate, place->fd, bytes) != 0 && (uint64_t)st.st_size < bytes) {
         return rz_image_refuse(RZ_ERR_NO_MEMORY, "the image needs %lu bytes, and there are %lu",
                                bytes, (unsigned long)st.st_size);
     }
@@ -270,7 +270,6 @@ rz_status_t rz_image_write(const struct rz_image_place *place)
     struct rz_image_table table[5];
     const uint64_t none = 0;
     RZ_AREA->place = *place;
-    RZ_AREA->fd = place->fd;
     head->magic = RZ_IMAGE_MAGIC;
     head->n_index = rz_image_pool_runs(RZ_POOL_INDEX);
     head->tables_at = (1 + head->slots) * RZ_IMAGE_PAGE;

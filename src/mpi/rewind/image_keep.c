@@ -24,9 +24,9 @@
 struct image_slot {
     int fd; /* valid if at is not NULL */
     void *at;
-    size_t bytes;                /* of the piece: constant, so that pages can be compared */
-    size_t capacity;             /* with what is behind it: */
-    uint8_t *changed;            /* the pages that have changed since an image was stored */
+    size_t bytes;     /* of the piece: constant, so that pages can be compared */
+    size_t capacity;  /* with what is behind it: */
+    uint8_t *changed; /* the pages that have changed since an image was stored; else all */
     struct rz_page_hash *hashes; /* of the pages of the piece */
     uint64_t number;             /* of the image that was stored last; 0: none */
     bool stored;                 /* nothing has changed since */
@@ -38,13 +38,8 @@ static struct {
     struct image_slot *saved; /* not stored yet; NULL: none */
     /* The pages in which the slots differ; NULL: all may, or there is one slot. */
     uint8_t *differ;
-    size_t differ_bytes;
-    struct {
-        bool runs;
-        pthread_t thread;
-        const struct image_slot *from;
-        struct image_slot *to;
-    } copy;
+    bool copies; /* a thread copies them to the other slot: */
+    pthread_t copier;
 } kept;
 
 enum { COPY_STACK_BYTES = 64 * 1024 };
@@ -82,7 +77,7 @@ void rz_images_begin(void)
 {
     kept.number = 0;
     kept.saved = NULL;
-    kept.copy.runs = false;
+    kept.copies = false;
     forget_differences();
     kept.slot[0] = kept.slot[1] = (struct image_slot){.fd = -1}; /* they are another process's */
 }
@@ -117,6 +112,7 @@ static bool slot_open(struct image_slot *slot, size_t bytes)
     const struct rz_page_hash of_zeros = rz_page_hash(zeros, sizeof(zeros));
     made.changed = (uint8_t *)made.at + bytes;
     made.hashes = (struct rz_page_hash *)(void *)(made.changed + bitmap);
+    memset(made.changed, 0xff, bitmap);
     for (size_t page = 0; page < pages; page++) {
         made.hashes[page] = of_zeros;
     }
@@ -157,9 +153,9 @@ static struct image_slot *other_slot(void)
 /* In a thread of its own: touches nothing but the two slots and their differences. */
 static void *copy_differences(void *arg)
 {
-    const struct image_slot *from = kept.copy.from;
-    struct image_slot *to = kept.copy.to;
-    size_t pages = rz_pages_of(to->bytes), page = 0, n;
+    const struct image_slot *from = newest_slot();
+    struct image_slot *to = other_slot();
+    size_t pages = rz_pages_of(to->bytes), bitmap = rz_pages_bitmap_bytes(pages), page = 0, n;
     (void)arg;
     rz_kill_here(RZ_KILL_IMAGE_COPY);
     for (; rz_pages_next_run(kept.differ, pages, &page, &n); page += n) {
@@ -167,16 +163,16 @@ static void *copy_differences(void *arg)
         memcpy((char *)to->at + at, (const char *)from->at + at, n * RZ_PAGE_BYTES);
         memcpy(to->hashes + page, from->hashes + page, n * sizeof(*to->hashes));
     }
-    slot_changed(to, kept.differ, kept.differ_bytes);
-    memset(kept.differ, 0, kept.differ_bytes);
+    slot_changed(to, kept.differ, bitmap);
+    memset(kept.differ, 0, bitmap);
     return NULL;
 }
 
 static void end_copy(void)
 {
-    if (kept.copy.runs) {
-        pthread_join(kept.copy.thread, NULL);
-        kept.copy.runs = false;
+    if (kept.copies) {
+        pthread_join(kept.copier, NULL);
+        kept.copies = false;
     }
 }
 
@@ -190,10 +186,10 @@ static bool have_both(const struct image_slot *newest, struct image_slot *other)
         return false;
     }
     if (!kept.differ) {
-        kept.differ_bytes = rz_pages_bitmap_bytes(rz_pages_of(newest->bytes));
-        kept.differ = malloc(kept.differ_bytes);
+        size_t bitmap = rz_pages_bitmap_bytes(rz_pages_of(newest->bytes));
+        kept.differ = malloc(bitmap);
         if (kept.differ) {
-            memset(kept.differ, 0xff, kept.differ_bytes);
+            memset(kept.differ, 0xff, bitmap);
         }
     }
     return kept.differ;
@@ -201,7 +197,7 @@ static bool have_both(const struct image_slot *newest, struct image_slot *other)
 
 void rz_image_catch_up(void)
 {
-    if (kept.number == 0 || kept.saved || kept.copy.runs || !rz_image_settled()) {
+    if (kept.number == 0 || kept.saved || kept.copies || !rz_image_settled()) {
         return;
     }
     struct image_slot *newest = newest_slot(), *other = other_slot();
@@ -210,10 +206,8 @@ void rz_image_catch_up(void)
         !rz_pages_next_run(kept.differ, rz_pages_of(newest->bytes), &page, &n)) {
         return;
     }
-    kept.copy.from = newest;
-    kept.copy.to = other;
-    kept.copy.runs = rz_thread_start(&kept.copy.thread, "rz-image", COPY_STACK_BYTES,
-                                     copy_differences, NULL) == 0;
+    kept.copies =
+        rz_thread_start(&kept.copier, "rz-image", COPY_STACK_BYTES, copy_differences, NULL) == 0;
 }
 
 void rz_images_close(void)
@@ -276,11 +270,7 @@ static void note_written(struct image_slot *slot)
     uint64_t pages;
     const uint8_t *written = rz_image_written(&pages);
     size_t bytes = rz_pages_bitmap_bytes((size_t)pages);
-    if (slot->number == 0) {
-        memset(slot->changed, 0xff, changed_bytes(slot->bytes));
-    } else {
-        slot_changed(slot, written, bytes);
-    }
+    slot_changed(slot, written, bytes);
     if (kept.differ) {
         add_pages(kept.differ, written, bytes);
     }
