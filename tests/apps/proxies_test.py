@@ -193,8 +193,8 @@ def of_rank(rank):
     return sorted(glob.glob(f"{FILES}/*/rank-{rank}.*[0-9]"), key=lambda path: -int(path.rsplit(".", 1)[1]))
 
 
-def kill_rank(rank, mark):
-    """The process that runs as this rank of the job with this mark."""
+def process_of(rank, mark):
+    """The process that runs as this rank of the job with this mark; None: it has not begun."""
     wanted = {f"RZ_RANK={rank}".encode(), f"{MARK}={mark}".encode()}
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -203,9 +203,15 @@ def kill_rank(rank, mark):
                 found += [int(pid)] if wanted <= set(environ.read().split(b"\0")) else []
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
-    if len(found) != 1:
+    if len(found) > 1:
         sys.exit(f"rank {rank} is not one process, but {found}")
-    os.kill(found[0], signal.SIGKILL)
+    return found[0] if found else None
+
+
+def stands(pid):
+    """Whether the process is stopped."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return file.read().rsplit(")", 1)[1].split()[0] == "T"
 
 
 def damage():
@@ -221,13 +227,14 @@ def damage():
         command = job("hpccg", WAYS["files"], ["--inject", f"stop rank 5 at iteration 30 for {2 * HANG_S}s"])
         mark = f"{os.getpid()}-{kind}"
         started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ, **{MARK: mark}))
-        bound, before = time.monotonic() + HANG_S, None
-        while time.monotonic() < bound and (len(before or []) < 2 or not before[0].endswith(f".{30 << 20}") or before != of_rank(5)):
-            before = of_rank(5)
+        bound, pid = time.monotonic() + HANG_S, None
+        while time.monotonic() < bound and not (pid and stands(pid)):  # in iteration 30, or a little later
             time.sleep(0.1)
+            pid = pid or process_of(5, mark)
+        before = of_rank(5)
         for path in before if n > 1 else before[:1]:  # three where it stopped before it removed the oldest
             harm(path)
-        kill_rank(5, mark)
+        os.kill(pid, signal.SIGKILL)
         out, said = started.communicate(timeout=2 * HANG_S)
         if started.returncode != 0 or words not in said or f"the checkpoint {before[0]} " not in said:
             sys.exit(f"{shlex.join(command)}\n{kind}: ended with {started.returncode}, or did not say '{words}' of {before}:\n{out}{said}")
