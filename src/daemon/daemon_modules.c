@@ -152,10 +152,10 @@ static bool program(void *arg, uint32_t slot, struct rz_program *runs)
     return rz_spawns_program(daemon->spawns, slot, runs);
 }
 
-static bool speaks(void *arg, uint32_t slot, uint32_t incarnation)
+static bool reports(void *arg, uint32_t slot, uint32_t incarnation)
 {
     const struct rz_daemon *daemon = arg;
-    return rz_spawns_speaks(daemon->spawns, slot, incarnation);
+    return rz_spawns_reports(daemon->spawns, slot, incarnation);
 }
 
 static bool may_start(void *arg, uint32_t slot, struct rz_environment_given *given)
@@ -245,7 +245,7 @@ static rz_status_t open_processes(struct rz_daemon *daemon)
                                               .inherited = &daemon->inherited,
                                               .arg = daemon,
                                               .program = program,
-                                              .speaks = speaks,
+                                              .reports = reports,
                                               .may_start = may_start,
                                               .started = started,
                                               .executed = executed,

@@ -75,7 +75,10 @@ class Pmix(foreign_rig.ForeignTest):
         self.assertEqual(sorted(result.out.splitlines()), [f"rank {rank}: told of 1" for rank in range(4)], result.err)
 
     def test_spawn_of_no_program(self):
-        self.assertIn('cannot execute "/no/such/program"', self.job("-n", "1", CLIENT, "spawn-nothing", status=127).err)
+        """Each rank spawns three processes by two commands; a node says once for each command that it cannot execute the program."""
+        for nodes in (1, 2):
+            err = self.job("-n", str(nodes), "--nodes", str(nodes), CLIENT, "spawn-nothing", status=127).err
+            self.assertIn(err.count('cannot execute "/no/such/program"'), range(1, 2 * nodes * nodes + 1), err)
 
     def test_spawn_by_a_command_of_no_process(self):
         self.assertEqual(self.job("-n", "1", "--nodes", "2", "--spares", "1", CLIENT, "spawn-zero").out, "0 of 1: program 1\n")

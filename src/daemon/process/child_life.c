@@ -242,15 +242,15 @@ static struct rz_program program_of(const struct rz_child_life *life, uint32_t s
     return program;
 }
 
-/* Its failure is reported when its exit is seen. The reason is reported once for all processes of
- * the same command. */
+/* Its failure is reported when its exit is seen. A node reports the reason once for all its
+ * processes of the same command. */
 static void say_not_executed(struct rz_child *p, const struct rz_spawn_report *report)
 {
     char reason[512];
     const struct rz_program program = program_of(p->life, p->rank);
     p->not_executed = true;
     rz_spawn_report_tell(report, &program, reason, sizeof(reason));
-    if (p->life->config.speaks(p->life->config.arg, p->rank, p->incarnation)) {
+    if (p->life->config.reports(p->life->config.arg, p->rank, p->incarnation)) {
         rz_report_log(&p->all->own->report, 0, "a process that the program wants: %s", reason);
     }
 }

@@ -38,9 +38,9 @@ struct rz_child_life_config {
     void *arg;
     /* The program of the process of slot; false: the job's program. */
     bool (*program)(void *arg, uint32_t slot, struct rz_program *program);
-    /* A program could not be executed: whether this process reports it for all that run the
-     * program. */
-    bool (*speaks)(void *arg, uint32_t slot, uint32_t incarnation);
+    /* A program could not be executed: whether that is reported for this process, or was for
+     * another of its command. */
+    bool (*reports)(void *arg, uint32_t slot, uint32_t incarnation);
     /* Whether the process of slot may start yet; if not, rz_child_start is called again. *given:
      * for its environment; unchanged: nothing. */
     bool (*may_start)(void *arg, uint32_t slot, struct rz_environment_given *given);

@@ -111,9 +111,10 @@ bool rz_spawns_program(const struct rz_spawns *spawns, uint32_t slot, struct rz_
 /* The world of the process of slot; returns its rank there. */
 uint32_t rz_spawns_world(const struct rz_spawns *spawns, uint32_t slot, uint32_t *world);
 
-/* A program could not be executed: whether this process reports it for all processes of its
- * command. */
-bool rz_spawns_speaks(const struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation);
+/* A program could not be executed: whether it is reported for this process, which is the first of
+ * its command on this node. Any process of a command may fail first, and end the job; and a program
+ * may be missing on one host alone. */
+bool rz_spawns_reports(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation);
 
 /* Makes COHORT for a process in a slot behind the ranks; pointers in *message are valid until the
  * next call. False: another process has the slot now. */

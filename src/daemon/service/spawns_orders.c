@@ -26,6 +26,7 @@ static void order_clear(struct rz_spawns_order *order)
         free((char *)order->programs[i].directory);
     }
     free(order->programs);
+    free(order->reported);
     free(order->command);
     free(order->parent);
     free(order->processes);
@@ -99,8 +100,9 @@ bool rz_spawns_order_fill(const struct rz_spawns *spawns, struct rz_spawns_order
         return false;
     }
     order->programs = calloc(n_commands, sizeof(*order->programs));
+    order->reported = calloc(n_commands, sizeof(*order->reported));
     order->command = calloc(n, sizeof(*order->command));
-    rz_need_memory(order->programs && order->command, "for a spawn request");
+    rz_need_memory(order->programs && order->reported && order->command, "for a spawn request");
     order->n_programs = n_commands;
     for (uint32_t i = 0; i < n_commands; i++) {
         struct rz_spawn_command_read read = rz_spawn_order_command(commands, bytes, i);
@@ -169,15 +171,18 @@ uint32_t rz_spawns_world(const struct rz_spawns *spawns, uint32_t slot, uint32_t
     return s->order ? s->index : slot;
 }
 
-bool rz_spawns_speaks(const struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation)
+bool rz_spawns_reports(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation)
 {
     const struct rz_spawns_slot *s = &spawns->slots[slot];
-    const struct rz_spawns_order *order = s->order;
+    struct rz_spawns_order *order = s->order;
     if (!order || spawns->own->membership.slots[slot].spawned != incarnation || !order->has_come ||
         s->index >= order->n) {
         return true;
     }
-    return s->index == 0 || order->command[s->index] != order->command[s->index - 1];
+    bool *reported = &order->reported[order->command[s->index]];
+    bool first = !*reported;
+    *reported = true;
+    return first;
 }
 
 bool rz_spawns_cohort(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation,

@@ -19,6 +19,7 @@ struct rz_spawns_order {
     bool refused;                /* refused by decision, before the order has arrived */
     struct rz_program *programs; /* [n_programs], one for each command */
     uint32_t n_programs;
+    bool *reported;    /* [n_programs]: this node has said that it cannot execute the program */
     uint32_t *command; /* [n]: the command of each process */
     uint32_t n;
     uint8_t *parent;
