@@ -109,11 +109,16 @@ int rzm_abort(struct rz_comm *comm, int errorcode)
     }
     if (!rz_engine.info->alone) {
         tell_daemon(comm, code);
-        /* Another launcher shows the exit status of the first process that ends. */
-        rz_time deadline = rz_clock_now() + (rz_engine.info->elsewhere ? 0 : ABORT_MAX);
+        /* Another launcher shows the exit status of the first process that ends: this one, unless
+         * the cause is the failure of another. */
+        bool first = rz_engine.info->elsewhere && rz_liveness.n_failed == 0;
+        rz_time deadline = rz_clock_now() + (first ? 0 : ABORT_MAX);
         while (atomic_load_explicit(&rz_engine.board->stop, memory_order_acquire) == 0 &&
                rz_clock_now() < deadline) {
             usleep(1000);
+        }
+        if (rz_engine.info->elsewhere && !first) {
+            rz_engine_exit(RZ_ERR_JOB_ENDED);
         }
     }
     _exit(code);
