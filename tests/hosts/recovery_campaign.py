@@ -16,10 +16,11 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.abspath(__file__)) + "/.."]
 import hosts  # noqa: E402
 import jobs  # noqa: E402
 from hosts_files import HANG_S, ahead_s  # noqa: E402
+from record import struck_after_the_end  # noqa: E402
 
 HOSTS, RANKS = 4, 8
 REPORT = "/run/rig/home/report"
@@ -76,13 +77,13 @@ def run_job(rig, seed, found, expected):
         out, err = process.communicate()
         err += "\nit hangs"
     restore(rig, fault, k)
-    report = rig.run(0, ["sh", "-c", f"cat {REPORT}; rm -f {REPORT}"], stdout=subprocess.PIPE, text=True, timeout=HANG_S).stdout.splitlines()
+    report = rig.run(0, ["sh", "-c", f"cat {REPORT}; rm -f {REPORT}"], stdout=subprocess.PIPE, text=True, timeout=HANG_S).stdout
+    late = process.returncode == KILLED and struck_after_the_end(report)
+    report = report.splitlines()
     left = [line for host in range(HOSTS + 1) if not jobs.await_true(lambda host=host: not rig.free_check(host)) for line in rig.free_check(host)]
     seen = [fields(line) for line in report if line.startswith("event=failure_seen ") and " rank=-1 " in line]
     excluded = {int(fields(line)["node"]) for line in report if line.startswith("event=excluded ") or line.startswith("event=out ")}
     wrong = [f"node {node} was taken for failed" for node in excluded - {k - 1}]
-    # A rank that is killed after the others have their result, before it ends itself: nothing can be repaired any more, and the status says so.
-    late = process.returncode == KILLED and re.search(r"^rzrun: rank \d+ was killed by signal 9", err, re.MULTILINE) is not None
     found.late += late
     wrong += [] if there and (process.returncode == 0 or late) and jobs.result_of(out) == expected else [f"status {process.returncode}: {out}"]
     wrong += left
@@ -106,7 +107,7 @@ def page(found, options, seconds):
     lines = ["# Recoveries on hosts\n", f"Written by `{' '.join(['tests/hosts/recovery_campaign.py', *sys.argv[1:]])}` on "
              f"{time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())}, {seconds:.0f} s, {options.spinners} spinning processes beside it.\n",
              f"* {found.jobs} jobs of {RANKS} ranks on {HOSTS} hosts, {found.recoveries()} recoveries, {found.wrong} jobs wrong",
-             f"* {found.late} of them had the right result and status {KILLED}: a rank was killed when the others were done",
+             f"* {found.late} of them had the right result and status {KILLED}: a rank or host failed when others were done",
              f"* from the notice of a failure until all are at the start again, ms: {summary(found.whole_ms['ranks'])}"]
     lines += [f"* {text}, until another host has noticed it, ms: {summary(found.noticed_ms[fault])}" for fault, text in
               (("daemon", "a daemon was killed"), ("power", "a host lost its power"), ("cable", "its cable was pulled"), ("stop", "all of it was stopped"))]

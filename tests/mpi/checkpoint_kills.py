@@ -18,6 +18,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
 from patience import HANG_S  # noqa: E402
+from record import struck_after_the_end  # noqa: E402
 
 STEPS, RANKS = 24, 4
 PLACE = ["--oversubscribe", "--hb-timeout", "3s", "-n", str(RANKS)]
@@ -43,13 +44,6 @@ def run(command):
     restored = re.findall(r"event=restored epoch=(\d+) rank=(\d+) .*? value=(\d+) ", events)
     epochs = re.findall(r"event=epoch epoch=(\d+) .*? value=(\d+) ", events)
     return job.returncode, job.stdout, ([tuple(map(int, words)) for words in restored], {int(e): int(g) for e, g in epochs}, events)
-
-
-def struck_after_the_end(events):
-    """Whether an injected failure came when every process had left MPIX_Reinit: its exit status stands."""
-    left = [int(at) for at in re.findall(r"event=left .* at_ns=(\d+)", events)]
-    seen = [int(at) for at in re.findall(r"event=(?:failure_seen|injected) .* at_ns=(\d+)", events)]
-    return bool(left and seen) and max(seen) >= min(left)
 
 
 def last_line(output):
