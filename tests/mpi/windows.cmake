@@ -28,6 +28,16 @@ mpi_run(alone windows_objects RZRUN -n 1)
 mpi_run(one_node windows_objects RZRUN -n 4)
 mpi_run(nodes windows_objects RZRUN -n 4 --nodes 2)
 
+# Changes of memory of the user that its owner carries out for others; a rank fails on the way.
+mpi_program(windows_errands)
+mpi_run(one_node windows_errands RZRUN -n 4 ARGS none)
+mpi_run(pair windows_errands RZRUN -n 2 ARGS none)
+mpi_run(messages windows_errands RZRUN -n 3 -x RZ_RMA=message ARGS none)
+foreach(point errand-taken errand-done)
+  mpi_fails(${point} windows_errands 0 "windows: correct" RZRUN -n 3 -x RZ_KILL_AT=${point}:50@0 ARGS 0)
+endforeach()
+mpi_fails(errand-asked windows_errands 0 "windows: correct" RZRUN -n 4 -x RZ_KILL_AT=errand-asked:50@1 ARGS 1)
+
 # Global restart while windows are in use; several threads.
 mpi_program(windows_reinit)
 mpi_run(one_node windows_reinit RZRUN -n 4 --max-restarts 0 ARGS 4)

@@ -33,6 +33,7 @@ enum rz_work {
     RZ_WORK_POLL,              /* requests with a poll function: after the transports */
     RZ_WORK_PROTOCOL_MESSAGES, /* unread messages of agreement and revocation */
     RZ_WORK_SETUP_MESSAGES,    /* unread messages outside of communicators */
+    RZ_WORK_ERRANDS,           /* other processes may ask for changes of windows' memory */
     RZ_WORK_WINDOWS,           /* messages about windows that are to be sent or served */
     RZ_WORK_INQUIRIES,         /* unread inquiries about collective operations */
     RZ_WORK_SNAPSHOT,          /* unread messages about a snapshot */

@@ -8,6 +8,7 @@
 #include "mpi/engine/waiting.h"
 #include "mpi/rma/rma_copy.h"
 #include "mpi/rma/rma_direct.h"
+#include "mpi/rma/rma_errand.h"
 #include "mpi/rma/rma_message.h"
 #include "mpi/rma/window_passive.h"
 #include "mpi/rma/window_words.h"
@@ -171,8 +172,13 @@ static int do_here(const struct rz_rma_call *call, const struct rz_rma_operation
     if (error != MPI_SUCCESS) {
         return error;
     }
-    error = target->reach == RZ_REACH_MEMORY ? rz_rma_apply(win, operation, at)
-                                             : rz_rma_copy(target, operation, at);
+    bool done = false;
+    if (target->reach == RZ_REACH_MEMORY) {
+        error = rz_rma_apply(win, operation, at);
+    } else {
+        error = right ? rz_rma_errand(call, operation, at, &done) : MPI_SUCCESS;
+        error = error != MPI_SUCCESS || done ? error : rz_rma_copy(target, operation, at);
+    }
     if (right) {
         rz_win_end_accumulate(win, call->rank);
         rz_rma_send_listed();

@@ -15,12 +15,26 @@ struct rz_win_identity {
     uint32_t job_token, rank, incarnation, zero;
 };
 
+/* A change of one element of the owner's memory that the process with the right to accumulate asks
+ * it for (rma_errand.h). One cache line. */
+struct rz_win_errand {
+    _Alignas(64) _Atomic uint32_t state; /* enum rz_errand_state */
+    uint32_t asker;                      /* its rank */
+    uint32_t op;                         /* as in struct rz_rma_operation, as are: */
+    uint8_t what, number, size, has_data, wants_result;
+    uint8_t refused; /* the owner could not do it */
+    uint64_t at;
+    unsigned char data[2][8]; /* the new value; what it is compared with */
+    unsigned char result[8];
+};
+
 struct rz_win_control {
     _Alignas(64) struct rz_win_identity identity;
     _Atomic uint32_t open; /* 0: its owner has freed the window, or has rolled back */
     _Alignas(64) _Atomic uint32_t exclusive; /* rank + 1 of the owner of the exclusive lock */
     _Atomic uint32_t accumulating;           /* rank + 1 of the process that accumulates */
-    _Alignas(64) _Atomic uint8_t flags[];    /* [2 * size]: shared locks, waits */
+    struct rz_win_errand errand;
+    _Alignas(64) _Atomic uint8_t flags[]; /* [2 * size]: shared locks, waits */
 };
 
 /* The bytes of a control block for n members. */

@@ -8,6 +8,7 @@
 #include "mpi/create/comm_creation.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/request/wait.h"
+#include "mpi/rma/rma_errand.h"
 #include "mpi/rma/rma_message.h"
 #include "mpi/rma/rma_origin.h"
 #include "mpi/rma/rma_target.h"
@@ -158,6 +159,7 @@ static int make_with(struct rz_win *win, const struct making *making, uint64_t o
     }
     error = open_all(win, offers);
     if (error == MPI_SUCCESS) {
+        rz_rma_errands_begin(win);
         rz_win_begin(win);
         rz_rma_window_begun(win);
     }

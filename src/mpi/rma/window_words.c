@@ -19,6 +19,13 @@ void rz_win_set_waits(struct rz_win *win, int at, bool waits)
     atomic_store(&wait_flags(win, at)[win->rank], waits);
 }
 
+void rz_win_wake(struct rz_win *win, int rank)
+{
+    if (atomic_load(&wait_flags(win, win->rank)[rank])) {
+        rz_rma_tell(win, rank, RZ_RMA_WAKE, 0, 0);
+    }
+}
+
 /* Whether any other member waits. */
 static bool wake_waiting(struct rz_win *win, int at)
 {

@@ -31,6 +31,9 @@ bool rz_win_unlock_word(struct rz_win *win, int at, int rank);
 bool rz_win_try_accumulate(struct rz_win *win, int at);
 void rz_win_end_accumulate(struct rz_win *win, int at);
 
+/* Tells that member that a word of this process's block has changed, if it waits for one. */
+void rz_win_wake(struct rz_win *win, int rank);
+
 /* This process waits, or does not wait any more, for a word of the block of target `at`. */
 void rz_win_set_waits(struct rz_win *win, int at, bool waits);
 

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Asking for, withdrawing and carrying out errands. */
+#include "mpi/rma/rma_errand.h"
+
+#include "mpi/engine/waiting.h"
+#include "mpi/rma/window_words.h"
+#include "port/clock.h"
+#include "port/kill_point.h"
+
+#include <string.h>
+
+/* About what two system calls take: a withdrawn errand has cost as much again. */
+#define PATIENCE_NS (2 * RZ_MICROSECOND)
+
+/* After an errand that the owner did not take it is not asked for a while: once, then twice as many
+ * times, up to so many. */
+enum { PAUSE_MAX = 256 };
+
+static struct rz_win_errand *errand_of(const struct rz_win *win, int rank)
+{
+    return &rz_win_target(win, rank)->control->errand;
+}
+
+void rz_rma_errands_begin(struct rz_win *win)
+{
+    for (int i = 0; i < win->members && win->flavor == MPI_WIN_FLAVOR_CREATE; i++) {
+        win->errands |= rz_win_target(win, i)->reach == RZ_REACH_COPY;
+    }
+    if (win->errands) {
+        rz_work_set(RZ_WORK_ERRANDS, true);
+    }
+}
+
+/* ---- The owner ---- */
+
+static bool is_inside(const struct rz_win *win, const struct rz_win_errand *errand)
+{
+    uint64_t base = (uintptr_t)win->base;
+    return errand->at >= base && errand->at - base <= (uint64_t)win->size &&
+           errand->size <= (uint64_t)win->size - (errand->at - base);
+}
+
+static bool carry_out(const struct rz_win *win, struct rz_win_errand *errand)
+{
+    void *at = (void *)(uintptr_t)errand->at;
+    if (!is_inside(win, errand) || !rz_rma_is_element(errand->size, errand->size, at)) {
+        return false;
+    }
+    if (errand->what == RZ_RMA_SWAP) {
+        rz_rma_swap_element(errand->size, errand->data[0], errand->data[1], errand->result, at);
+        return true;
+    }
+    const struct rz_rma_element element = {.op = errand->op,
+                                           .number = (enum rz_number)errand->number,
+                                           .size = errand->size,
+                                           .data = errand->has_data ? errand->data[0] : NULL,
+                                           .result = errand->wants_result ? errand->result : NULL};
+    return rz_rma_change_element(&element, at);
+}
+
+static bool serve_at(struct rz_win *win)
+{
+    struct rz_win_errand *errand = &win->control->errand;
+    uint32_t state = RZ_ERRAND_ASKED;
+    if (atomic_load_explicit(&errand->state, memory_order_relaxed) != RZ_ERRAND_ASKED ||
+        !atomic_compare_exchange_strong(&errand->state, &state, RZ_ERRAND_TAKEN)) {
+        return false;
+    }
+    rz_kill_here(RZ_KILL_ERRAND_TAKEN);
+    errand->refused = !carry_out(win, errand);
+    rz_kill_here(RZ_KILL_ERRAND_DONE);
+    atomic_store(&errand->state, RZ_ERRAND_DONE);
+    if (errand->asker < (uint32_t)win->members) {
+        rz_win_wake(win, (int)errand->asker);
+    }
+    return true;
+}
+
+unsigned rz_rma_errands_serve(bool *expected)
+{
+    unsigned done = 0;
+    *expected = false;
+    for (struct rz_win *win = rz_wins_first(); win; win = win->next) {
+        *expected |= win->errands;
+        done += win->errands && serve_at(win);
+    }
+    return done;
+}
+
+/* ---- The asker ---- */
+
+struct wait {
+    const struct rz_win *win;
+    int rank;
+};
+
+static bool is_over(void *arg)
+{
+    const struct wait *wait = arg;
+    return atomic_load(&errand_of(wait->win, wait->rank)->state) == RZ_ERRAND_DONE ||
+           rz_win_check(wait->win, wait->rank) != MPI_SUCCESS;
+}
+
+/* The owner carries it out now, unless it has failed, or is stopped. */
+static int await_done(const struct rz_rma_call *call)
+{
+    struct wait wait = {call->win, call->rank};
+    struct rz_win_errand *errand = errand_of(call->win, call->rank);
+    rz_win_set_waits(call->win, call->rank, true);
+    int error = rz_win_wait(call->win, call->rank, call->name, is_over, &wait);
+    rz_win_set_waits(call->win, call->rank, false);
+    bool done = atomic_load(&errand->state) == RZ_ERRAND_DONE;
+    return error != MPI_SUCCESS || done ? error : rz_win_check(call->win, call->rank);
+}
+
+/* For so long; then a state other than ASKED is TAKEN or DONE. */
+static bool is_done_soon(const struct rz_win_errand *errand)
+{
+    rz_time begun = rz_clock_now();
+    do {
+        if (atomic_load_explicit(&errand->state, memory_order_acquire) == RZ_ERRAND_DONE) {
+            return true;
+        }
+    } while (rz_clock_now() - begun < PATIENCE_NS);
+    return false;
+}
+
+static bool withdraw(struct rz_win_errand *errand)
+{
+    uint32_t state = RZ_ERRAND_ASKED;
+    return atomic_compare_exchange_strong(&errand->state, &state, RZ_ERRAND_NONE);
+}
+
+/* What a process that had the right before, and failed, has left. */
+static int settle(const struct rz_rma_call *call)
+{
+    struct rz_win_errand *errand = errand_of(call->win, call->rank);
+    uint32_t state = atomic_load(&errand->state);
+    if (state == RZ_ERRAND_NONE || state == RZ_ERRAND_DONE || withdraw(errand)) {
+        return MPI_SUCCESS;
+    }
+    return await_done(call);
+}
+
+static bool fits(const struct rz_rma_call *call, const struct rz_rma_operation *operation,
+                 uint64_t at)
+{
+    const struct rz_shape *basic = &operation->basic;
+    return call->win->errands && operation->shape.contiguous && basic->contiguous &&
+           rz_rma_bytes(operation) == basic->size &&
+           rz_rma_is_element(basic->size, basic->extent, (const void *)(uintptr_t)at);
+}
+
+static void ask(const struct rz_rma_call *call, const struct rz_rma_operation *operation,
+                uint64_t at)
+{
+    struct rz_win_errand *errand = errand_of(call->win, call->rank);
+    size_t size = (size_t)operation->basic.size;
+    errand->asker = (uint32_t)call->win->rank;
+    errand->op = operation->op;
+    errand->what = (uint8_t)operation->what;
+    errand->number = (uint8_t)operation->number;
+    errand->size = (uint8_t)size;
+    errand->has_data = operation->data != NULL;
+    errand->wants_result = operation->result != NULL;
+    errand->at = at;
+    if (operation->data) {
+        memcpy(errand->data[0], operation->data, size);
+    }
+    if (operation->what == RZ_RMA_SWAP) {
+        memcpy(errand->data[1], operation->data + size, size);
+    }
+    atomic_store(&errand->state, RZ_ERRAND_ASKED);
+    rz_kill_here(RZ_KILL_ERRAND_ASKED);
+}
+
+/* How long the owner is not asked, after it has or has not taken an errand. */
+static void remember(struct rz_win_target *target, bool taken)
+{
+    unsigned longer = 2 * target->errands_pause + 1;
+    target->errands_pause = taken ? 0 : longer < PAUSE_MAX ? longer : PAUSE_MAX;
+    target->errands_off = target->errands_pause;
+}
+
+static int ask_and_await(const struct rz_rma_call *call, const struct rz_rma_operation *operation,
+                         uint64_t at, bool *done)
+{
+    struct rz_win_errand *errand = errand_of(call->win, call->rank);
+    ask(call, operation, at);
+    bool taken = is_done_soon(errand) || !withdraw(errand);
+    remember(rz_win_target(call->win, call->rank), taken);
+    bool due = taken && atomic_load(&errand->state) != RZ_ERRAND_DONE;
+    int error = due ? await_done(call) : MPI_SUCCESS;
+    *done = taken && error == MPI_SUCCESS && !errand->refused;
+    if (*done && operation->result) {
+        memcpy(operation->result, errand->result, (size_t)operation->basic.size);
+    }
+    return error;
+}
+
+int rz_rma_errand(const struct rz_rma_call *call, const struct rz_rma_operation *operation,
+                  uint64_t at, bool *done)
+{
+    struct rz_win_target *target = rz_win_target(call->win, call->rank);
+    uint64_t element = at + (uint64_t)operation->shape.true_lb;
+    *done = false;
+    int error = settle(call);
+    if (error != MPI_SUCCESS || !fits(call, operation, element)) {
+        return error;
+    }
+    if (target->errands_off > 0) {
+        target->errands_off--;
+        return MPI_SUCCESS;
+    }
+    return ask_and_await(call, operation, element, done);
+}
