@@ -3,11 +3,11 @@
  * The steps by which processes that PMIx has started become a job:
  *
  *   1. Each publishes the name of its host, rank 0 also a random token. Fence.
- *   2. Each listens at its meeting point. Rank 0 starts rzrun, which starts the daemon of its own
- *      host; if there are other hosts, rzrun's relay brings what their daemons begin with, and rank
- *      0 publishes it. Fence.
- *   3. The first process of each other host starts the daemon. PMIx is not needed any more.
- *   4. Each daemon starts what stands in for its ranks, and each of these brings the link.
+ *   2. Each listens at its meeting point. Fence: from now on others may connect to it.
+ *   3. Rank 0 starts rzrun, which starts the daemon of its own host; if there are other hosts,
+ *      rzrun's relay brings what their daemons begin with, and rank 0 publishes it. Fence.
+ *   4. The first process of each other host starts the daemon. PMIx is not needed any more.
+ *   5. Each daemon starts what stands in for its ranks, and each of these brings the link.
  */
 #include "pmix/steps.h"
 
@@ -81,7 +81,7 @@ static rz_status_t introduce(struct start *start)
     return status;
 }
 
-/* ---- Step 2 ---- */
+/* ---- Steps 2 and 3 ---- */
 
 /* Waits for a connection at a meeting point. Only rank 0 knows whether rzrun has ended. */
 static rz_status_t accept_at(const struct start *start, int listener, int *fd)
@@ -191,7 +191,7 @@ static rz_status_t publish_job(struct start *start)
     return status == RZ_OK ? put : status;
 }
 
-/* ---- Step 3 ---- */
+/* ---- Step 4 ---- */
 
 static rz_status_t start_daemon(const struct start *start)
 {
@@ -215,7 +215,7 @@ static rz_status_t start_daemon(const struct start *start)
     return status;
 }
 
-/* ---- Step 4 ---- */
+/* ---- Step 5 ---- */
 
 /* Takes over the environment of what stands in for this process. */
 static rz_status_t take_link(int fd, rz_time until)
@@ -266,7 +266,8 @@ static rz_status_t meet_others(struct start *start)
     if (status == RZ_OK) {
         status = rz_meeting_listen(start->token, start->self.rank, &start->meeting);
     }
-    rz_status_t published = RZ_OK;
+    rz_status_t listening = rz_pmix_fence(), published = RZ_OK;
+    status = status == RZ_OK ? listening : status;
     if (start->self.rank == 0) { /* the others wait for its word in any case */
         published = status == RZ_OK ? publish_job(start) : rz_pmix_put(KEY_BEGIN, "", 0);
     }
