@@ -42,7 +42,8 @@ class Timeline(rig.LaunchTest):
         self.assertGreaterEqual(newest, at)
         self.assertEqual((again % 5, int(told["lost_iterations"])), (0, newest - again))
         self.assertLessEqual(again, newest)
-        self.assertGreater(float(told["lost_s"]), 0)
+        self.assertGreaterEqual(float(told["lost_s"]), 0)
+        self.assertTrue(again == newest or float(told["lost_s"]) > 0, told)
 
     def test_a_process_and_a_node(self):
         long = [HPCCG[0], "24", "24", "24", *HPCCG[4:]]  # a kill takes some time, in which the program continues
