@@ -203,7 +203,7 @@ static bool applies(const struct rule *rule, unsigned needed, MPI_Count bytes, i
 
 static unsigned traits_of_comm(struct rz_comm *comm)
 {
-    int ranks = rz_comm_size(comm);
+    int ranks = comm->group->size;
     enum rz_crowd crowd = rz_comm_crowd(comm);
     enum rz_grouping grouping = rz_comm_grouping(comm);
     bool loose = rz_comm_hint(rz_comm_whole(comm), RZ_HINT_REPRODUCIBLE);
@@ -272,11 +272,16 @@ static void put_in_force(const struct own_rules *rules)
 
 uint64_t rz_coll_chosen[RZ_COLL_ALGORITHMS];
 
+enum rz_coll_algorithm rz_coll_would_choose(struct rz_comm *comm, enum rz_coll_operation operation,
+                                            MPI_Count bytes, unsigned traits)
+{
+    return choose(operation, bytes, comm->group->size, all_traits(traits | traits_of_comm(comm)));
+}
+
 enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operation operation,
                                       MPI_Count bytes, unsigned traits)
 {
-    enum rz_coll_algorithm algorithm =
-        choose(operation, bytes, rz_comm_size(comm), all_traits(traits | traits_of_comm(comm)));
+    enum rz_coll_algorithm algorithm = rz_coll_would_choose(comm, operation, bytes, traits);
     rz_coll_chosen[algorithm]++;
     return algorithm;
 }

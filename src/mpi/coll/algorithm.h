@@ -79,6 +79,10 @@ enum rz_coll_trait {
 enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operation operation,
                                       MPI_Count bytes, unsigned traits);
 
+/* The same, without counting it. */
+enum rz_coll_algorithm rz_coll_would_choose(struct rz_comm *comm, enum rz_coll_operation operation,
+                                            MPI_Count bytes, unsigned traits);
+
 /* How often each algorithm was chosen by this process. */
 extern uint64_t rz_coll_chosen[RZ_COLL_ALGORITHMS];
 
