@@ -11,7 +11,7 @@ COLUMNS = ("snapshot: pause", "memcpy", "memcpy to new memory", "a file")
 
 
 def samples(bench, ranks, nodes, mib, percent, options=(), repetitions=None):
-    words = [*bench.start("bench_rewind", ranks, nodes, options=["--rewind", "1h", *options]), str(mib), str(percent),
+    words = [*bench.start("bench_rewind", ranks, nodes, options=["--rewind", "1h", "--wdir", bench.folder, *options]), str(mib), str(percent),
              str(repetitions or bench.repetitions(15, 3))]
     return bench.job(words, take=lambda result: [] if result.lines("sample") else None).numbers("sample") if bench.may_go_on() else []
 
