@@ -13,7 +13,7 @@ import unittest
 BUILD, SOURCE = os.environ["RZ_TEST_BUILD"], os.environ["RZ_TEST_SOURCE"]
 sys.path[:0] = [f"{SOURCE}/tools", f"{SOURCE}/tests"]
 from patience import HANG_S  # noqa: E402
-from rzbench import files, messages, peers, proxies, records, rewind_run, run, tune  # noqa: E402
+from rzbench import files, messages, peers, proxies, records, rewind_memory, rewind_run, run, tune  # noqa: E402
 from rzbench.bench import Bench  # noqa: E402
 from rzbench.claims import EXCUSED, HOLDS, NOT_MEASURED, WITHIN, Claims  # noqa: E402
 from rzbench.plot import script, curves_of  # noqa: E402
@@ -239,6 +239,32 @@ class Rewinding(unittest.TestCase):
         record = "".join(f"event=committed node={node} value={value} note=8 bytes\n" for value in range(1, 6) for node in (0, 1))
         self.assertEqual([rewind_run.Work.taken(work, way, record) for way in (rewind_run.SNAPSHOTS, rewind_run.IDLE, rewind_run.FILES)], [3, 3, 8])
         self.assertEqual(rewind_run.Work.taken(work, rewind_run.SNAPSHOTS, "event=run\n"), 0)
+
+    def test_what_is_held(self):
+        """Also where it is not mapped; not what was never written."""
+        here, images = os.getpid(), rewind_memory.IMAGE
+        before = sum(n for name, n in rewind_memory.shared_bytes([here]).values() if name.startswith(images))
+        memory = os.memfd_create("rz-image")
+        again = os.dup(memory)
+        os.truncate(memory, 8 << 20)
+        os.pwrite(memory, bytes(2 << 20), 1 << 20)
+        found = [n for name, n in rewind_memory.shared_bytes([here, here]).values() if name.startswith(images)]
+        os.close(memory)
+        os.close(again)
+        self.assertEqual(sum(found) - before, 2 << 20)
+        self.assertGreater(rewind_memory.own_kib(here), 1000)
+
+    def test_a_job_is_looked_at_when_all_nodes_have_two_snapshots(self):
+        with tempfile.NamedTemporaryFile("w") as record:
+            held = rewind_memory.Held(record.name, "/no/such/folder")
+            for node in range(rewind_memory.NODES):
+                record.write(f"event=node node={node} daemon={100 + node}\nevent=committed node={node} value=1\n")
+            for node in range(rewind_memory.NODES):
+                record.flush()
+                self.assertEqual(held.daemons(), [])
+                record.write(f"event=committed node={node} value=2\n")
+            record.flush()
+            self.assertEqual(held.daemons(), [100, 101, 102, 103])
 
 
 class Tuning(unittest.TestCase):

@@ -44,7 +44,7 @@ STUDIES = {
            "records, by parts: memory (tmpfs), disk (in TMPDIR); its last line is the verdict."),
     "rewind": (rewind.study, rewind.PARTS, "images of programs that do nothing about failures (rzrun --rewind), by parts: pause (of a snapshot, beside copies "
                "of the same memory), recovery (from a kill until all run again), run (the run time that snapshots take, and the time from a kill until all run "
-               "again, beside a program that saves itself to files); its last line is the verdict."),
+               "again, beside a program that saves itself to files), memory (what is held, by each scheme of --checkpoint); its last line is the verdict."),
     "foreign": (foreign.study, None, "from SIGKILL until each client of libpmix is told, beside Open MPI 5's own runtime where it is."),
     "tune": (tune.study, None, "each algorithm of each collective operation on this machine, and the rules for RZ_COLL that follow (--rules)."),
 }

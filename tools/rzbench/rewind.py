@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The study rewind: what images of the ranks' memory cost a program that does nothing about failures, beside copies of the same memory in the same run."""
 from . import records
+from .rewind_memory import memory
 from .rewind_run import run
 from .table import Samples, Table
 
@@ -48,7 +49,7 @@ def rewind(bench):
     return True
 
 
-PARTS = {"pause": pause, "recovery": rewind, "run": run}
+PARTS = {"pause": pause, "recovery": rewind, "run": run, "memory": memory}
 
 
 def study(bench):
