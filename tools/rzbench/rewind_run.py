@@ -23,9 +23,11 @@ writes, at the same points of its work, more often than a user would, so that wh
 measured, in which memory for the images is made. For one each {every} s it follows by division: what each took, over {every} s, and to it is added what
 --rewind takes without any snapshot. Processor time, of ranks that never rest, is less disturbed by other work on the machine.
 """
-AGAIN = """Then a rank kills itself in the middle of an interval, and what counts is the time until all ranks have ended a step again: rewound, or started
-again by rzrun (--on-failure restart), with the files read from the page cache. The work since the last snapshot or file, which is done again, is not
-counted.
+AGAIN = """### Beside a program that saves itself
+
+A rank kills itself in the middle of an interval, and what counts is the time until all ranks have ended a step again: rewound, or started again by
+rzrun (--on-failure restart), with files of the program's own, which are read from the page cache. The work since the last snapshot or file, which is
+done again, is not counted.
 """
 
 
@@ -86,6 +88,7 @@ def derive(table, ranks):
 
 
 def times(bench, work):
+    bench.say("\n" + TEXT.format(kind=type_at(work.folder), every=EVERY_S))
     table = Table("rewind-run", "", "at each interval:", columns=(TIME, LOST, TAKEN, EACH, SPARSE, RANKS_CPU, DAEMONS_CPU, MORE_CPU))
 
     def measure(way, repetition):
@@ -116,7 +119,5 @@ def again(bench, work):
 
 def run(bench):
     work = Work(bench)
-    bench.say("\n" + TEXT.format(kind=type_at(work.folder), every=EVERY_S))
-    times(bench, work)
-    again(bench, work)
+    bench.each((again, times), lambda make: make(bench, work))
     return True
