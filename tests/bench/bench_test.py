@@ -13,7 +13,7 @@ import unittest
 BUILD, SOURCE = os.environ["RZ_TEST_BUILD"], os.environ["RZ_TEST_SOURCE"]
 sys.path[:0] = [f"{SOURCE}/tools", f"{SOURCE}/tests"]
 from patience import HANG_S  # noqa: E402
-from rzbench import files, messages, peers, proxies, records, run, tune  # noqa: E402
+from rzbench import files, messages, peers, proxies, records, rewind_memory, rewind_run, run, tune  # noqa: E402
 from rzbench.bench import Bench  # noqa: E402
 from rzbench.claims import EXCUSED, HOLDS, NOT_MEASURED, WITHIN, Claims  # noqa: E402
 from rzbench.plot import script, curves_of  # noqa: E402
@@ -209,6 +209,62 @@ class Reading(unittest.TestCase):
         for ranks, greatest in ((1, 1), (4, 2), (8, 2), (64, 4), (27, 3), (128, 8), (256, 8), (12, 3), (7, 7)):
             n = records.dimensions(ranks)
             self.assertEqual((math.prod(n), max(n)), (ranks, greatest))
+
+
+class Rewinding(unittest.TestCase):
+    def test_what_was_lost(self):
+        """Of pairs of the same repetition. What --rewind takes without a snapshot does not become less with fewer of them."""
+        table = Table("run", "", "", columns=(rewind_run.TIME,))
+        for way, times in {rewind_run.PLAIN: [10, 20], rewind_run.IDLE: [10.1, math.nan], rewind_run.SNAPSHOTS: [10.7, 22], rewind_run.FILES: [13, 24]}.items():
+            for repetition, value in enumerate(times):
+                table.put(way, rewind_run.TIME, repetition, value)
+        for way, n in ((rewind_run.SNAPSHOTS, 2), (rewind_run.FILES, 4)):
+            table.put(way, rewind_run.TAKEN, 0, n)
+            table.put(way, rewind_run.TAKEN, 1, n)
+        for way, ranks, daemons in ((rewind_run.PLAIN, 19.9, 0.1), (rewind_run.IDLE, 20.2, 0.2), (rewind_run.SNAPSHOTS, 20.4, 1.2)):
+            table.put(way, rewind_run.RANKS_CPU, 0, ranks)
+            table.put(way, rewind_run.DAEMONS_CPU, 0, daemons)
+        rewind_run.derive(table, 2)
+        for way, column, wanted in ((rewind_run.IDLE, rewind_run.LOST, [1]), (rewind_run.SNAPSHOTS, rewind_run.LOST, [7, 10]),
+                                    (rewind_run.SNAPSHOTS, rewind_run.EACH, [300]), (rewind_run.SNAPSHOTS, rewind_run.SPARSE, [1 + 1]),
+                                    (rewind_run.SNAPSHOTS, rewind_run.MORE_CPU, [1 + 2]),
+                                    (rewind_run.FILES, rewind_run.EACH, [750, 1000]), (rewind_run.FILES, rewind_run.SPARSE, [2.5, 1000 / 300])):
+            found = list(filter(math.isfinite, table.at(way, column).values))
+            self.assertEqual(len(found), len(wanted), (way, column))
+            for value, expected in zip(found, wanted):
+                self.assertAlmostEqual(value, expected, msg=(way, column))
+
+    def test_snapshots_are_counted_once(self):
+        work = types.SimpleNamespace(intervals=8)
+        record = "".join(f"event=committed node={node} value={value} note=8 bytes\n" for value in range(1, 6) for node in (0, 1))
+        self.assertEqual([rewind_run.Work.taken(work, way, record) for way in (rewind_run.SNAPSHOTS, rewind_run.IDLE, rewind_run.FILES)], [3, 3, 8])
+        self.assertEqual(rewind_run.Work.taken(work, rewind_run.SNAPSHOTS, "event=run\n"), 0)
+
+    def test_what_is_held(self):
+        """Also where it is not mapped; not what was never written."""
+        here, images = os.getpid(), rewind_memory.IMAGE
+        before = sum(n for name, n in rewind_memory.shared_bytes([here]).values() if name.startswith(images))
+        memory = os.memfd_create("rz-image")
+        again = os.dup(memory)
+        os.truncate(memory, 8 << 20)
+        os.pwrite(memory, bytes(2 << 20), 1 << 20)
+        found = [n for name, n in rewind_memory.shared_bytes([here, here]).values() if name.startswith(images)]
+        os.close(memory)
+        os.close(again)
+        self.assertEqual(sum(found) - before, 2 << 20)
+        self.assertGreater(rewind_memory.own_kib(here), 1000)
+
+    def test_a_job_is_looked_at_when_all_nodes_have_two_snapshots(self):
+        with tempfile.NamedTemporaryFile("w") as record:
+            held = rewind_memory.Held(record.name, "/no/such/folder")
+            for node in range(rewind_memory.NODES):
+                record.write(f"event=node node={node} daemon={100 + node}\nevent=committed node={node} value=1\n")
+            for node in range(rewind_memory.NODES):
+                record.flush()
+                self.assertEqual(held.daemons(), [])
+                record.write(f"event=committed node={node} value=2\n")
+            record.flush()
+            self.assertEqual(held.daemons(), [100, 101, 102, 103])
 
 
 class Tuning(unittest.TestCase):

@@ -43,7 +43,8 @@ STUDIES = {
     "io": (files.study, files.PARTS, "collective writing of one file of 1 GiB (with --quick 16 MiB) by 8 ranks, in blocks of a cube, in rows and in small "
            "records, by parts: memory (tmpfs), disk (in TMPDIR); its last line is the verdict."),
     "rewind": (rewind.study, rewind.PARTS, "images of programs that do nothing about failures (rzrun --rewind), by parts: pause (of a snapshot, beside copies "
-               "of the same memory), recovery (from a kill until all run again); its last line is the verdict."),
+               "of the same memory), recovery (from a kill until all run again), run (the run time that snapshots take, and the time from a kill until all run "
+               "again, beside a program that saves itself to files), memory (what is held, by each scheme of --checkpoint); its last line is the verdict."),
     "foreign": (foreign.study, None, "from SIGKILL until each client of libpmix is told, beside Open MPI 5's own runtime where it is."),
     "tune": (tune.study, None, "each algorithm of each collective operation on this machine, and the rules for RZ_COLL that follow (--rules)."),
 }
@@ -69,12 +70,13 @@ OPTIONS = [
         Option("--limit", "T", "End a single run after this time (30s).", duration("it wants a time like 30s")),
         Option("--ranks", "N,...", "For `ulfm`, `recovery`, `tune`, and `collectives` and `start` of `mpi`: numbers of ranks (2 or 4 to 256 by powers of "
                "two; with --quick 4 and 8, or 8 and 64; `tune`: 2, and as many and four times as many as there are processors; `mpi`: 2 to 64, and 4 to "
-               "1024).",
+               "1024). For `rewind run` the number of them (8 where there are as many processors, else 2).",
                ranks("it wants numbers like 2,4,8 (16 at most, up to 1024)")),
         Option("--hosts", "HOST,...", "For `recovery hosts`: hosts in the form of rzrun --host. They see the program by TMPDIR, a folder at the same "
                "path on all of them."),
         Option("--nodes", "N,...", "For `ulfm`: numbers of emulated nodes (1 and 8; with --quick 1 and 2). For `recovery`: the number of them (one "
-               "for each 16 ranks, two at least).", ranks("it wants numbers like 1,8 (16 at most, up to 1024)"))]),
+               "for each 16 ranks, two at least), and for `rewind run` (one for each two ranks, two at least).",
+               ranks("it wants numbers like 1,8 (16 at most, up to 1024)"))]),
     ("Beside what", [
         Option("--no-peers", None, "Leave Open MPI, MPICH and memberlist out even where they are installed."),
         Option("--peer-root", "DIR", "For `ulfm` and `recovery`: the root folder of a system that has Open MPI with ULFM, as tools/setup --peers makes "

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The study rewind: what images of the ranks' memory cost a program that does nothing about failures, beside copies of the same memory in the same run."""
 from . import records
+from .rewind_memory import memory
+from .rewind_run import run
 from .table import Samples, Table
 
 PAUSE_MOST_MS_PER_GIB, REWIND_MOST = 50, 2
-TEXT = ("\n## Snapshots of unmodified programs\n\nA memcpy of a rank's memory to memory that is there, one to new memory, a file of it in TMPDIR (not "
-        "synchronised), and a snapshot take turns; each value is that of the slowest rank. The pause is the longest time that a barrier took while a "
-        "snapshot was taken.\n")
+PAUSE = ("\nA memcpy of a rank's memory to memory that is there, one to new memory, a file of it in TMPDIR (not synchronised), and a snapshot take turns; each "
+         "value is that of the slowest rank. The pause is the longest time that a barrier took while a snapshot was taken.\n")
 COLUMNS = ("snapshot: pause", "memcpy", "memcpy to new memory", "a file")
 
 
 def samples(bench, ranks, nodes, mib, percent, options=(), repetitions=None):
-    words = [*bench.start("bench_rewind", ranks, nodes, options=["--rewind", "1h", *options]), str(mib), str(percent),
+    words = [*bench.start("bench_rewind", ranks, nodes, options=["--rewind", "1h", "--wdir", bench.folder, *options]), str(mib), str(percent),
              str(repetitions or bench.repetitions(15, 3))]
     return bench.job(words, take=lambda result: [] if result.lines("sample") else None).numbers("sample") if bench.may_go_on() else []
 
 
 def pause(bench):
+    bench.say(PAUSE)
     table = Table("rewind-pause", "One rank: a snapshot beside copies of the same memory, ms", "MiB, pages changed", "ms", "", COLUMNS)
     last = []
     cases = ((64, 10),) if bench.quick else ((64, 10), (256, 1), (256, 10), (256, 100), (1024, 10))
@@ -47,9 +49,9 @@ def rewind(bench):
     return True
 
 
-PARTS = {"pause": pause, "recovery": rewind}
+PARTS = {"pause": pause, "recovery": rewind, "run": run, "memory": memory}
 
 
 def study(bench):
-    bench.say(TEXT)
-    return bench.compile("bench_rewind") and bench.judged(bench.parts(PARTS, bench))
+    bench.say("\n## Snapshots of unmodified programs\n")
+    return bench.compile("bench_rewind", "bench_rewind_run") and bench.judged(bench.parts(PARTS, bench))
