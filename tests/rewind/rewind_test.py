@@ -211,8 +211,30 @@ class Words(Rewind):
         self.refused("it is `drop`, `repeat` or `hold`", *EVERY, "--rewind-output", "held")
         self.refused("--rewind-output hold and --detach cannot be combined", *EVERY, *HOLD, "--detach")
         self.refused("--rewind-or-abort needs --rewind T", "--rewind-or-abort")
+        self.refused("--rewind-scheme needs --rewind T or --rewind-check", "--rewind-scheme", "memory")
+        self.refused("--rewind-scheme file needs a directory", *EVERY, "--rewind-scheme", "file")
+        self.refused("--rewind-scheme rs:2+1 needs groups of 3 nodes, and there are 1", *EVERY, "--rewind-scheme", "rs:2+1")
+        self.refused("--rewind-scheme memory and --checkpoint buddy cannot be combined: with --rewind they are the same setting", *EVERY,
+                     "--rewind-scheme", "memory", "--checkpoint", "buddy")
         for other in (("--no-ft",), ("--net", "ucx"), ("--detector", "flat"), ("--on-failure", "continue"), ("--mpi", "pmix")):
             self.refused(f"--rewind and {' '.join(other) if other[0] in ('--net', '--detector') else other[0]} cannot be combined", *EVERY, *other)
+
+
+class Scheme(Rewind):
+    def test_where_images_are_kept(self):
+        # In the memory of their own nodes alone: the failure of a node loses them, which the sentence about that says.
+        lost = "checkpoint [0-9]+ is lost with the nodes that held it \\(--checkpoint memory tolerates no more losses\\)"
+        for scheme, what in (("buddy", ()), ("memory", ("--checkpoint", "memory"))):
+            with self.subTest(scheme):
+                steps, result = self.killed(lambda steps: (OUTPUT, str(steps)), options=(*EVERY, "--rewind-scheme", scheme, *what))
+                Output.lines(self, result, steps)
+        for steps in (100, 400, 1600, 6400):
+            result = self.job(OUTPUT, str(steps), kill="piece-came:6@1", nodes=3, options=(*EVERY, "--rewind-scheme", "memory"))
+            if re.search(lost, result.err):
+                break
+        self.assertRegex(result.err, lost)
+        self.assertEqual(self.count(result, "restored"), 0)
+        Output.lines(self, result, steps)
 
 
 class Leftover(Rewind):
