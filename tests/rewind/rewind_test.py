@@ -10,6 +10,7 @@ import random
 import re
 import signal
 import sys
+import tempfile
 
 import rewind_programs as programs
 rig = programs.rig
@@ -235,6 +236,71 @@ class Scheme(Rewind):
         self.assertRegex(result.err, lost)
         self.assertEqual(self.count(result, "restored"), 0)
         Output.lines(self, result, steps)
+
+
+class Unrestored(Rewind):
+    """Images from which no process can continue: all go back to those before, and at last to the start of the program."""
+    GONE = rig.program("rewind_gone")
+    FROM_START = "there are no older images to continue from: the program starts from its beginning\n"
+
+    def goes_back(self, what, given_up, *before, once=True, **how):
+        """Runs the program with more and more steps until the images of these generations are there and were given up."""
+        for steps in (100, 400, 1600, 6400):
+            folder = tempfile.mkdtemp(dir=self.folder)
+            result = self.job(*before, self.GONE, what, str(steps), folder, options=(*BY_CALL, *how.get("options", ())))
+            values = set(re.findall(r"event=fell_back epoch=\d+ rank=-1 node=\d+ .*value=(\d+)", result.events))
+            want = self.job(self.GONE, "nothing", str(steps), folder, options=())
+            lines = sorted(result.out.splitlines() if once else set(result.out.splitlines()))
+            self.assertEqual(lines, sorted(want.out.splitlines()))
+            if values == {str(generation) for generation in given_up}:
+                return result
+        return self.fail(f"generations {given_up} were never given up:\n{result.err}\n{result.events}")
+
+    def restored(self, result, epoch):
+        return re.findall(rf"event=restored epoch={epoch} rank=\d+ .*value=(\d+)", result.events)
+
+    def test_one_generation(self):
+        result = self.goes_back("newer", [2])
+        self.assertRegex(result.err, r"rank 2 cannot continue from its image of generation 2: .*/held, which was open, is missing\n")
+        self.assertEqual(result.err.count("all ranks continue from their images of generation 1\n"), 1, result.err)
+        self.assertEqual(self.restored(result, 3), ["1"] * 4, result.events)
+        self.assertNotIn("epoch=4", result.events)
+
+    def test_both_generations(self):
+        result = self.goes_back("both", [1, 2])
+        for generation in (1, 2):
+            self.assertEqual(len(re.findall(f"rank 2 cannot continue from its image of generation {generation}: ", result.err)), 1, result.err)
+        self.assertEqual(result.err.count(self.FROM_START), 1, result.err)
+        self.assertEqual(self.restored(result, 4), [], result.events)
+        self.assertNotIn("epoch=5", result.events)
+
+    def test_held_output(self):
+        self.goes_back("both", [1, 2], options=HOLD)
+
+    def test_what_the_system_refuses_late(self):
+        # The process in place of rank 2 has no descriptor 100. The next one, which gets the older image, has.
+        script = '[ "$RZ_RANK.$RZ_INCARNATION" != 2.2 ] || ulimit -n 90; exec "$@"'
+        result = self.goes_back("high", [2], "sh", "-c", script, "sh")
+        self.assertIn("rank 2 cannot continue from its image of generation 2: its process has ended with status 99\n", result.err)
+        self.assertEqual(self.restored(result, 3), ["1"] * 4, result.events)
+
+    def test_files(self):
+        # They are the other source: rzrun continues the job from older ones, and at last from nothing, and shows again what is repeated.
+        for what, words in (("newer", "generation 2 cannot be used: a rank could not be restored from it; trying an older one"),
+                            ("both", "generation 1 cannot be used: a rank could not be restored from it")):
+            for scheme in ("buddy", "file"):
+                with self.subTest(what=what, scheme=scheme):
+                    files = ("--rewind-scheme", scheme, "--checkpoint-dir", tempfile.mkdtemp(dir=self.folder))
+                    result = self.goes_back(what, [2] if what == "newer" else [1, 2], once=False, options=files)
+                    self.assertIn(words, result.err)
+
+    def test_check(self):
+        script = '[ "$RZ_RANK.$RZ_INCARNATION" != 2.2 ] || ulimit -n 90; exec "$@"'
+        result = self.run_it("-n", "4", "--nodes", "2", "--oversubscribe", "--timeout", rig.HANG, "--rewind-check", "sh", "-c", script, "sh",
+                             self.GONE, "held", "9000", self.folder)
+        self.assertEqual(result.status, 1, result.err)
+        self.assertIn("this program cannot be rewound: a rank could not be restored", result.err)
+        self.assertNotIn("this program can be rewound", result.err)
 
 
 class Leftover(Rewind):
