@@ -7,9 +7,11 @@
 #include "daemon/process/environment.h"
 #include "daemon/state/scratch.h"
 #include "daemon/store/store.h"
+#include "port/child_process.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The processes of a node that must stop get no time: nothing they do may be visible to others. */
@@ -202,6 +204,15 @@ static void child_ended(void *arg, struct rz_child *process)
     rz_gateway_link_ended(daemon->gateway, process);
 }
 
+static void unrestored(void *arg, struct rz_child *process, int status)
+{
+    const struct rz_daemon *daemon = arg;
+    char why[64];
+    snprintf(why, sizeof(why), "its process has ended with status %d",
+             rz_child_process_exit_of(status));
+    rz_store_unrestored(rz_recovery_store(daemon->recovery), process, why);
+}
+
 static void reaped(void *arg)
 {
     const struct rz_daemon *daemon = arg;
@@ -252,6 +263,7 @@ static rz_status_t open_processes(struct rz_daemon *daemon)
                                               .exiting = exiting,
                                               .gone = process_gone,
                                               .ended = child_ended,
+                                              .unrestored = unrestored,
                                               .reaped = reaped};
     if (status == RZ_OK) {
         status = rz_child_life_open(&daemon->life, &life);

@@ -51,6 +51,14 @@ static bool is_open(const struct rz_image_file *file, const char *path)
            ((RZ_RAW2(fcntl, file->fd, F_GETFL) ^ file->flags) & (O_ACCMODE | O_APPEND)) == 0;
 }
 
+/* A limit of this process may be below the number. */
+static void give_number(long fd, const struct rz_image_file *file, const char *path)
+{
+    if (RZ_RAW3(dup3, fd, file->fd, 0) < 0) {
+        rz_restore_fail("the system gives no such descriptor to ", path);
+    }
+}
+
 static void open_file(const struct rz_image_file *file, const char *path)
 {
     long fd = RZ_RAW4(openat, AT_FDCWD, path, file->flags & ~(O_CREAT | O_TRUNC | O_EXCL), 0);
@@ -58,7 +66,7 @@ static void open_file(const struct rz_image_file *file, const char *path)
         rz_restore_fail("the system does not open ", path);
     }
     if (fd != file->fd) {
-        RZ_RAW3(dup3, fd, file->fd, 0);
+        give_number(fd, file, path);
         RZ_RAW1(close, fd);
     }
 }
@@ -68,7 +76,7 @@ static void restore_file(const struct rz_image_file *file)
     const char *path = RZ_AREA->image.text + file->path;
     struct stat st;
     if (file->same_as >= 0) {
-        RZ_RAW3(dup3, file->same_as, file->fd, 0);
+        give_number(file->same_as, file, path);
     } else if (!RZ_AREA->in_place || !is_open(file, path)) {
         open_file(file, path);
     }

@@ -150,6 +150,24 @@ bool rz_checkpoints_open(struct rz_checkpoints *checkpoints, const struct rz_rzr
 
 /* ---- where to begin ---- */
 
+void rz_checkpoints_give_up(struct rz_checkpoints *checkpoints, uint64_t number)
+{
+    checkpoints->given_up = (struct rz_ckpt_generation){.run = checkpoints->run, .number = number};
+}
+
+/* Whether it may be used; else *words says why not. */
+static bool is_whole(const struct rz_checkpoints *checkpoints,
+                     const struct rz_ckpt_generation *generation, struct rz_ckpt_words *words)
+{
+    const struct rz_ckpt_generation *given_up = &checkpoints->given_up;
+    if (given_up->number > 0 && generation->run <= given_up->run &&
+        generation->number >= given_up->number) {
+        snprintf(words->text, sizeof(words->text), "a rank could not be restored from it");
+        return false;
+    }
+    return rz_ckpt_verify(&checkpoints->folder, generation, words) == RZ_OK;
+}
+
 /* The newest complete generation; *n: number of generations. */
 static bool find_whole(struct rz_checkpoints *checkpoints, uint32_t *n)
 {
@@ -160,7 +178,7 @@ static bool find_whole(struct rz_checkpoints *checkpoints, uint32_t *n)
         return refuse_directory("%s", words.text);
     }
     for (uint32_t i = 0; i < *n && checkpoints->restored.number == 0; i++) {
-        if (rz_ckpt_verify(&checkpoints->folder, &found[i], &words) == RZ_OK) {
+        if (is_whole(checkpoints, &found[i], &words)) {
             checkpoints->restored = found[i];
         } else {
             refuse_directory("generation %" PRIu64 " cannot be used: %s%s", found[i].number,

@@ -17,7 +17,9 @@ struct rz_checkpoints {
     int lock_fd;
     uint32_t run;                       /* the number of this attempt */
     struct rz_ckpt_generation restored; /* the generation to begin from; number 0: none */
-    bool none_whole;                    /* none of the generations of earlier runs is complete */
+    /* What runs up to this one wrote from this number on is not used; number 0: all is. */
+    struct rz_ckpt_generation given_up;
+    bool none_whole; /* none of the generations of earlier runs is complete */
 };
 
 /*
@@ -36,6 +38,10 @@ bool rz_checkpoints_open(struct rz_checkpoints *checkpoints,
  */
 bool rz_checkpoints_attempt(struct rz_checkpoints *checkpoints,
                             const struct rz_rzrun_options *options, bool first);
+
+/* A rank of this attempt could not be restored from this generation: the following attempts use an
+ * older one. */
+void rz_checkpoints_give_up(struct rz_checkpoints *checkpoints, uint64_t number);
 
 /* The job is over: after success its checkpoints are removed, unless they are to be kept; else a
  * message says where they are, if a job can continue from any. */

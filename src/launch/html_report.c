@@ -284,8 +284,8 @@ void rz_html_report_event(struct rz_html_report *report, uint32_t by,
         break;
     case RZ_EVENT_RECORD_FELL_BACK:
         if (by == 0) {
-            say_line(report, event->at_ns, true, "checkpoint %" PRIu64 " is damaged and given up",
-                     event->value);
+            say_line(report, event->at_ns, true,
+                     "checkpoint %" PRIu64 " cannot be restored and is given up", event->value);
         }
         break;
     default:

@@ -13,6 +13,7 @@
 
 RZ_CLI_TAKE(checkpoint)
 {
+    OPTIONS->scheme_given = true;
     return rz_scheme_parse(value, &OPTIONS->scheme, why);
 }
 
@@ -122,13 +123,15 @@ static void settle_checkpoint_name(struct rz_rzrun_options *options)
 
 void rz_rzrun_checkpoints_settle(struct rz_rzrun_options *options)
 {
-    const char *what = options->scheme.kind == RZ_SCHEME_FILE ? "--checkpoint file"
-                       : options->restart                     ? "--restart"
-                       : options->keep_checkpoints            ? "--keep-checkpoints"
-                       : options->checkpoint_name             ? "--checkpoint-name"
-                       : options->checkpoint_keep             ? "--checkpoint-keep"
-                       : options->signal_checkpoint           ? "--signal-checkpoint"
-                                                              : NULL;
+    const char *what =
+        options->scheme.kind == RZ_SCHEME_FILE
+            ? options->rewind_scheme_given ? "--rewind-scheme file" : "--checkpoint file"
+        : options->restart           ? "--restart"
+        : options->keep_checkpoints  ? "--keep-checkpoints"
+        : options->checkpoint_name   ? "--checkpoint-name"
+        : options->checkpoint_keep   ? "--checkpoint-keep"
+        : options->signal_checkpoint ? "--signal-checkpoint"
+                                     : NULL;
     if (!options->checkpoint_dir && what) {
         rz_cli_refuse(&rz_rzrun_cli, "%s needs a directory for the files: --checkpoint-dir DIR",
                       what);

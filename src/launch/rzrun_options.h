@@ -122,7 +122,9 @@ struct rz_rzrun_options {
     enum rz_detector detector;
     enum rz_stdout rank_stdout;
     uint32_t restarts_max, verbosity;
-    struct rz_scheme scheme;     /* how checkpoints are kept */
+    struct rz_scheme scheme;        /* how checkpoints are kept */
+    struct rz_scheme rewind_scheme; /* the same, by --rewind-scheme */
+    bool scheme_given, rewind_scheme_given;
     const char *checkpoint_dir;  /* for files, or NULL */
     const char *checkpoint_name; /* of the job, in the folder */
     uint32_t checkpoint_keep;    /* generations */

@@ -20,6 +20,12 @@ RZ_CLI_TAKE(rewind)
            OPTIONS->rewind_every >= REWIND_MIN_NS;
 }
 
+RZ_CLI_TAKE(rewind_scheme)
+{
+    OPTIONS->rewind_scheme_given = true;
+    return rz_scheme_parse(value, &OPTIONS->rewind_scheme, why);
+}
+
 RZ_CLI_TAKE_FLAG(rewind_or_abort, OPTIONS->rewind_or_abort)
 
 RZ_CLI_TAKE_FLAG(rewind_check, OPTIONS->rewind_check)
@@ -43,9 +49,12 @@ const struct rz_cli_option rz_rzrun_rewind[] = {
     {NULL, NULL, NULL, "Programs that do nothing about failures (docs/unmodified.md)", NULL},
     {"--rewind", NULL, "T",
      "Each T (30s), all ranks stop for a moment, and an image of the memory of each is kept as "
-     "--checkpoint says. After a failure all ranks continue from the last images; before the "
+     "--rewind-scheme says. After a failure all ranks continue from the last images; before the "
      "first ones, from the start of the program. The program needs no change.",
      take_rewind},
+    {"--rewind-scheme", NULL, "SCHEME",
+     "Where images are kept: memory, buddy (default), xor:K, rs:K+M or file, as --checkpoint says.",
+     take_rewind_scheme},
     {"--rewind-or-abort", NULL, NULL,
      "End the job if a rank cannot be saved, instead of going on without a new snapshot.",
      take_rewind_or_abort},
@@ -101,6 +110,25 @@ static void settle_check(struct rz_rzrun_options *options)
     options->rewind_every = options->rewind_every ? options->rewind_every : RZ_SECOND;
 }
 
+/* Images are the only checkpoints of the job: there is one setting, with two names. */
+static void settle_scheme(struct rz_rzrun_options *options)
+{
+    const struct rz_scheme *scheme = &options->rewind_scheme;
+    char mine[RZ_SCHEME_TEXT_MAX], other[RZ_SCHEME_TEXT_MAX];
+    if (!options->rewind_scheme_given) {
+        return;
+    }
+    rz_scheme_text(scheme, mine);
+    rz_scheme_text(&options->scheme, other);
+    if (options->scheme_given && strcmp(mine, other) != 0) {
+        rz_cli_refuse(&rz_rzrun_cli,
+                      "--rewind-scheme %s and --checkpoint %s cannot be combined: with --rewind "
+                      "they are the same setting",
+                      mine, other);
+    }
+    options->scheme = *scheme;
+}
+
 void rz_rzrun_rewind_settle(struct rz_rzrun_options *options)
 {
     if (options->rewind_check) {
@@ -118,6 +146,9 @@ void rz_rzrun_rewind_settle(struct rz_rzrun_options *options)
         if (options->rewind_or_abort) {
             rz_cli_refuse(&rz_rzrun_cli, "--rewind-or-abort needs --rewind T");
         }
+        if (options->rewind_scheme_given) {
+            rz_cli_refuse(&rz_rzrun_cli, "--rewind-scheme needs --rewind T or --rewind-check");
+        }
         return;
     }
     if (options->detach && options->rewind_output == RZ_REWOUND_HELD) {
@@ -128,4 +159,5 @@ void rz_rzrun_rewind_settle(struct rz_rzrun_options *options)
         rz_cli_refuse(&rz_rzrun_cli, "--rewind and %s cannot be combined", other);
     }
     options->on_failure = RZ_ON_FAILURE_REPAIR;
+    settle_scheme(options);
 }

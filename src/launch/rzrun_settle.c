@@ -208,9 +208,10 @@ static void check_scheme(const struct rz_rzrun_options *options)
     rz_scheme_text(&options->scheme, text);
     if (options->layout.n_nodes < n) {
         rz_cli_refuse(&rz_rzrun_cli,
-                      "--checkpoint %s needs groups of %u nodes, and there are %u: add nodes "
+                      "%s %s needs groups of %u nodes, and there are %u: add nodes "
                       "(--nodes, --host), or use smaller groups",
-                      text, n, options->layout.n_nodes);
+                      options->rewind_scheme_given ? "--rewind-scheme" : "--checkpoint", text, n,
+                      options->layout.n_nodes);
     }
 }
 
@@ -297,8 +298,8 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
         options->silence_timeout =
             options->layout.n_nodes > 1 ? RZ_SILENT_NODES : RZ_SILENT_ONE_NODE;
     }
+    rz_rzrun_rewind_settle(options); /* may choose the scheme */
     check_scheme(options);
     rz_rzrun_checkpoints_settle(options);
-    rz_rzrun_rewind_settle(options);
     check_faults(options);
 }

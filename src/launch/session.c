@@ -176,9 +176,25 @@ static void on_recovered(void *arg, const struct rz_recovery_times *times)
     }
 }
 
+/* A generation was given up. If there are files the job is about to end, and to begin again.
+ * --rewind-check: a rank could not be restored, and its daemon has said why. */
+static void on_fell_back(struct rz_launch_session *session, uint64_t number)
+{
+    rz_checkpoints_give_up(&session->attempts->checkpoints, number);
+    if (!session->options->rewind_check || session->ending) {
+        return;
+    }
+    rz_outcome_decide(&session->referee.outcome, EXIT_FAILURE, "%s",
+                      "this program cannot be rewound: a rank could not be restored");
+    rz_launch_session_end(session, 0);
+}
+
 static void on_settled(void *arg, uint32_t by, const struct rz_launch_event *event)
 {
     struct rz_launch_session *session = arg;
+    if (event->kind == RZ_EVENT_RECORD_FELL_BACK) {
+        on_fell_back(session, event->value);
+    }
     rz_story_event(&session->story, by, event);
     if (session->cases) {
         rz_cases_event(session->cases, by, event);

@@ -155,7 +155,7 @@ static void tell_event(struct rz_launch_session *session, uint32_t by,
         say(session, "epoch %u runs: all ranks are at its start", event->epoch);
         break;
     case RZ_EVENT_RECORD_FELL_BACK:
-        say(session, "checkpoint %llu is damaged: the one before it is used",
+        say(session, "checkpoint %llu cannot be restored and is given up",
             (unsigned long long)event->value);
         break;
     case RZ_EVENT_RECORD_EXCLUDED:

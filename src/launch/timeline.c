@@ -401,8 +401,9 @@ void rz_recovery_tell(const struct rz_recovery_times *times, FILE *terminal)
     }
     fprintf(terminal, " ms\n");
     if (times->damaged) {
-        fprintf(terminal, "            checkpoint %llu was damaged: back to the one before\n",
-                (unsigned long long)times->damaged);
+        fprintf(terminal, "            checkpoint %llu could not be restored: back to %s\n",
+                (unsigned long long)times->damaged,
+                times->generation ? "the one before" : "the start of the program");
     }
     if (!times->lost.known) {
         return;

@@ -92,6 +92,16 @@ bool rz_child_process_exited(int status)
     return WIFEXITED(status);
 }
 
+bool rz_child_process_ended_itself(int status)
+{
+    static const int own[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    bool itself = WIFEXITED(status);
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+        itself |= WIFSIGNALED(status) && WTERMSIG(status) == own[i];
+    }
+    return itself;
+}
+
 int rz_child_process_exit_of(int status)
 {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -45,6 +45,8 @@ bool rz_child_process_is_signal(unsigned number);
 
 /* Functions of a status as waitpid returns it. */
 bool rz_child_process_exited(int status); /* it exited, and was not ended by a signal */
+/* It exited, or was ended by a signal that instructions of its own raise. */
+bool rz_child_process_ended_itself(int status);
 /* The exit status as in a shell: that of the exit, or 128 + signal. */
 int rz_child_process_exit_of(int status);
 int rz_child_process_status_of(int exit); /* the status of a process that exits with it */

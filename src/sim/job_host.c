@@ -312,7 +312,8 @@ void rz_job_on_recover(struct rz_job_node *node, const struct rz_action *notice)
     switch ((enum rz_recover_notice)notice->what) {
     case RZ_RECOVER_EPOCH:
         rz_assert(notice->arg[0] == rz_commit_epoch(rz_job_commit(node)) + 1);
-        rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_COMMIT_EPOCH, notice->arg[0], notice->arg[1], 0);
+        rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_COMMIT_EPOCH, notice->arg[0], notice->arg[1],
+                     notice->arg[2]);
         start_processes(node);
         break;
     case RZ_RECOVER_PHASE:

@@ -568,6 +568,20 @@ static bool copies_exist(struct rz_sim *sim)
     return true;
 }
 
+/* Where all begin at the start of the program no daemon restores a generation. */
+static bool nothing_given_up_restored(struct rz_sim *sim)
+{
+    for (rz_id member = 0; member < rz_sim_members(sim); member++) {
+        const struct rz_job_node *node = node_of(sim, member);
+        if (node && rz_recover_from_start(rz_job_recover(node)) &&
+            rz_commit_epoch(rz_job_commit(node)) == rz_recover_epoch(rz_job_recover(node)) &&
+            rz_commit_generation(rz_job_commit(node)) != 0) {
+            return rz_sim_say(sim, "%u restores a generation that was given up", member);
+        }
+    }
+    return true;
+}
+
 typedef bool (*checker_t)(const struct rz_check_group *group);
 
 /* Shows the checker of a component the states of its objects inside the nodes. */
@@ -614,7 +628,7 @@ bool rz_job_scenario_safety(struct rz_sim *sim)
            check_objects(sim, rz_recover_check_world, true) &&
            check_objects(sim, rz_commit_check_uniform, false) &&
            check_objects(sim, rz_commit_check_holders, false) && same_restored(sim) &&
-           copies_exist(sim);
+           copies_exist(sim) && nothing_given_up_restored(sim);
 }
 
 /* ---- liveness ---- */
@@ -675,7 +689,7 @@ static bool may_stop(const struct rz_sim *sim, rz_status_t why)
         return tight(sim);
     }
     if (why == RZ_ERR_CHECKPOINT_LOST) {
-        return field(sim, 38, 4) > 0;
+        return field(sim, 38, 4) > 0 && !field(sim, 42, 1);
     }
     return field(sim, 20, 2) != RZ_JOB_PROOF || field(sim, 24, 4) > 0;
 }

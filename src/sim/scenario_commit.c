@@ -107,6 +107,20 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
      .parameter = RZ_JOB_RANKS(6) | RZ_JOB_SPARES(1) | RZ_JOB_POSITIONS(6) | RZ_JOB_KILLS(3) |
                   RZ_JOB_DAMAGES(3) | RZ_JOB_EVIDENCE(RZ_JOB_MIXED),
      RZ_JOB_SCENARIO(commit)},
+    {.name = "damage-rewind",
+     .summary = "the same where an epoch begins all ranks anew: all go back, at last to the start",
+     .members = 5,
+     .crashes = 2,
+     .parameter = RZ_JOB_RANKS(6) | RZ_JOB_SPARES(1) | RZ_JOB_POSITIONS(6) | RZ_JOB_KILLS(4) |
+                  RZ_JOB_DAMAGES(6) | RZ_JOB_ALL_BEGIN,
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "tiny-damage-rewind",
+     .summary = "two daemons, one rank, one checkpoint, its process fails, damage is found, to be "
+                "explored whole",
+     .members = 2,
+     .parameter = RZ_JOB_RANKS(1) | RZ_JOB_POSITIONS(1) | RZ_JOB_KILLS(1) | RZ_JOB_DAMAGES(1) |
+                  RZ_JOB_AT_ONCE | RZ_JOB_ALL_BEGIN,
+     RZ_JOB_SCENARIO(commit)},
     {.name = "tiny-damage",
      .summary = "two daemons, one rank, two checkpoints, its process fails, damage is found, to be "
                 "explored whole",

@@ -41,8 +41,9 @@ enum rz_event_record {
                                    it for the first time */
     RZ_EVENT_RECORD_PROTECTED,  /* all pieces of this node are where their ranks run in epoch, and
                                    protected as the scheme requires */
-    RZ_EVENT_RECORD_FELL_BACK,  /* value: the generation that is given up in epoch, because a piece
-                                   of it is damaged; all roll back to the one before */
+    RZ_EVENT_RECORD_FELL_BACK,  /* value: the generation that is given up in epoch, because a
+                                   piece of it is damaged or of no use; all roll back to the one
+                                   before, or  to the start of the program */
     RZ_EVENT_RECORD_INTOLERANT, /* rank has failed, and processes of node, which are of another MPI,
                                    cannot be told: it ends the job; value: enum rz_intolerant_kind
                                  */

@@ -9,7 +9,7 @@
 #include "wire/schema.h"
 
 /* The version of the link protocol; a peer with another one is refused with a reason. */
-#define RZ_LINK_VERSION 11
+#define RZ_LINK_VERSION 12
 
 /* The largest message. */
 #define RZ_LINK_MESSAGE_MAX 65536
@@ -49,6 +49,7 @@ enum rz_pointer_question { RZ_POINTER_SET, RZ_POINTER_ADD, RZ_POINTER_DROP };
     MESSAGE(OUTPUT_AT, output_at) U64(out) U64(error) END(OUTPUT_AT, output_at) /* what this process writes from now on begins there */ \
     MESSAGE(SNAPSHOT_REFUSED, snapshot_refused) TEXT(reason) END(SNAPSHOT_REFUSED, snapshot_refused) /* this process cannot be saved */ \
     MESSAGE(RESTORED, restored) U32(epoch) U64(generation) END(RESTORED, restored)  /* for the record */ \
+    MESSAGE(UNRESTORED, unrestored) TEXT(reason) END(UNRESTORED, unrestored) /* this process cannot continue from the image in PIECE, and ends */ \
     MESSAGE(NAME, name) U64(question) U32(what) TEXT(service) TEXT(port) END(NAME, name) /* enum rz_name_question */ \
     MESSAGE(POINTER, pointer) U64(question) U32(what) U32(node) U64(key) U64(generation) U64(initial) U64(value) \
         END(POINTER, pointer) /* enum rz_pointer_question: the shared pointer `key` of a file, which that node's daemon keeps \

@@ -201,7 +201,7 @@ class Damage(Schemes):
         given_up = re.findall(r"event=fell_back epoch=\d+ rank=-1 node=(\d+) .*value=(\d+)", told)
         self.assertEqual((len(given_up), len(set(given_up)), {value for _, value in given_up}), (lived, lived, {"6"}), told)
         self.assertEqual(len(re.findall(r"event=recovery way=reinit .* generation=5 damaged_generation=6 ", told)), 1, told)
-        self.assertIn("checkpoint 6 was damaged: back to the one before", result.err)
+        self.assertIn("checkpoint 6 could not be restored: back to the one before", result.err)
         for path in glob.glob(f"{self.folder}/cases/*"):
             with open(path, encoding="utf-8") as case:
                 repair = json.load(case)

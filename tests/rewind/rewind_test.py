@@ -10,6 +10,7 @@ import random
 import re
 import signal
 import sys
+import tempfile
 
 import rewind_programs as programs
 rig = programs.rig
@@ -211,8 +212,95 @@ class Words(Rewind):
         self.refused("it is `drop`, `repeat` or `hold`", *EVERY, "--rewind-output", "held")
         self.refused("--rewind-output hold and --detach cannot be combined", *EVERY, *HOLD, "--detach")
         self.refused("--rewind-or-abort needs --rewind T", "--rewind-or-abort")
+        self.refused("--rewind-scheme needs --rewind T or --rewind-check", "--rewind-scheme", "memory")
+        self.refused("--rewind-scheme file needs a directory", *EVERY, "--rewind-scheme", "file")
+        self.refused("--rewind-scheme rs:2+1 needs groups of 3 nodes, and there are 1", *EVERY, "--rewind-scheme", "rs:2+1")
+        self.refused("--rewind-scheme memory and --checkpoint buddy cannot be combined: with --rewind they are the same setting", *EVERY,
+                     "--rewind-scheme", "memory", "--checkpoint", "buddy")
         for other in (("--no-ft",), ("--net", "ucx"), ("--detector", "flat"), ("--on-failure", "continue"), ("--mpi", "pmix")):
             self.refused(f"--rewind and {' '.join(other) if other[0] in ('--net', '--detector') else other[0]} cannot be combined", *EVERY, *other)
+
+
+class Scheme(Rewind):
+    def test_where_images_are_kept(self):
+        # In the memory of their own nodes alone: the failure of a node loses them, which the sentence about that says.
+        lost = "checkpoint [0-9]+ is lost with the nodes that held it \\(--checkpoint memory tolerates no more losses\\)"
+        for scheme, what in (("buddy", ()), ("memory", ("--checkpoint", "memory"))):
+            with self.subTest(scheme):
+                steps, result = self.killed(lambda steps: (OUTPUT, str(steps)), options=(*EVERY, "--rewind-scheme", scheme, *what))
+                Output.lines(self, result, steps)
+        for steps in (100, 400, 1600, 6400):
+            result = self.job(OUTPUT, str(steps), kill="piece-came:6@1", nodes=3, options=(*EVERY, "--rewind-scheme", "memory"))
+            if re.search(lost, result.err):
+                break
+        self.assertRegex(result.err, lost)
+        self.assertEqual(self.count(result, "restored"), 0)
+        Output.lines(self, result, steps)
+
+
+class Unrestored(Rewind):
+    """Images from which no process can continue: all go back to those before, and at last to the start of the program."""
+    GONE = rig.program("rewind_gone")
+    FROM_START = "there are no older images to continue from: the program starts from its beginning\n"
+
+    def goes_back(self, what, given_up, *before, once=True, **how):
+        """Runs the program with more and more steps until the images of these generations are there and were given up."""
+        for steps in (100, 400, 1600, 6400):
+            folder = tempfile.mkdtemp(dir=self.folder)
+            result = self.job(*before, self.GONE, what, str(steps), folder, options=(*BY_CALL, *how.get("options", ())))
+            values = set(re.findall(r"event=fell_back epoch=\d+ rank=-1 node=\d+ .*value=(\d+)", result.events))
+            want = self.job(self.GONE, "nothing", str(steps), folder, options=())
+            lines = sorted(result.out.splitlines() if once else set(result.out.splitlines()))
+            self.assertEqual(lines, sorted(want.out.splitlines()))
+            if values == {str(generation) for generation in given_up}:
+                return result
+        return self.fail(f"generations {given_up} were never given up:\n{result.err}\n{result.events}")
+
+    def restored(self, result, epoch):
+        return re.findall(rf"event=restored epoch={epoch} rank=\d+ .*value=(\d+)", result.events)
+
+    def test_one_generation(self):
+        result = self.goes_back("newer", [2])
+        self.assertRegex(result.err, r"rank 2 cannot continue from its image of generation 2: .*/held, which was open, is missing\n")
+        self.assertEqual(result.err.count("all ranks continue from their images of generation 1\n"), 1, result.err)
+        self.assertEqual(self.restored(result, 3), ["1"] * 4, result.events)
+        self.assertNotIn("epoch=4", result.events)
+
+    def test_both_generations(self):
+        result = self.goes_back("both", [1, 2])
+        for generation in (1, 2):
+            self.assertEqual(len(re.findall(f"rank 2 cannot continue from its image of generation {generation}: ", result.err)), 1, result.err)
+        self.assertEqual(result.err.count(self.FROM_START), 1, result.err)
+        self.assertEqual(self.restored(result, 4), [], result.events)
+        self.assertNotIn("epoch=5", result.events)
+
+    def test_held_output(self):
+        self.goes_back("both", [1, 2], options=HOLD)
+
+    def test_what_the_system_refuses_late(self):
+        # The process in place of rank 2 has no descriptor 100. The next one, which gets the older image, has.
+        script = '[ "$RZ_RANK.$RZ_INCARNATION" != 2.2 ] || ulimit -n 90; exec "$@"'
+        result = self.goes_back("high", [2], "sh", "-c", script, "sh")
+        self.assertIn("rank 2 cannot continue from its image of generation 2: its process has ended with status 99\n", result.err)
+        self.assertEqual(self.restored(result, 3), ["1"] * 4, result.events)
+
+    def test_files(self):
+        # They are the other source: rzrun continues the job from older ones, and at last from nothing, and shows again what is repeated.
+        for what, words in (("newer", "generation 2 cannot be used: a rank could not be restored from it; trying an older one"),
+                            ("both", "generation 1 cannot be used: a rank could not be restored from it")):
+            for scheme in ("buddy", "file"):
+                with self.subTest(what=what, scheme=scheme):
+                    files = ("--rewind-scheme", scheme, "--checkpoint-dir", tempfile.mkdtemp(dir=self.folder))
+                    result = self.goes_back(what, [2] if what == "newer" else [1, 2], once=False, options=files)
+                    self.assertIn(words, result.err)
+
+    def test_check(self):
+        script = '[ "$RZ_RANK.$RZ_INCARNATION" != 2.2 ] || ulimit -n 90; exec "$@"'
+        result = self.run_it("-n", "4", "--nodes", "2", "--oversubscribe", "--timeout", rig.HANG, "--rewind-check", "sh", "-c", script, "sh",
+                             self.GONE, "held", "9000", self.folder)
+        self.assertEqual(result.status, 1, result.err)
+        self.assertIn("this program cannot be rewound: a rank could not be restored", result.err)
+        self.assertNotIn("this program can be rewound", result.err)
 
 
 class Leftover(Rewind):

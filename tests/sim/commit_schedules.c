@@ -87,6 +87,13 @@ static void damage_leads_all_back_further_or_stops_all(void **state)
     run_worlds("damage-silent", 100);
 }
 
+static void where_all_begin_anew_damage_stops_none(void **state)
+{
+    (void)state;
+    explore("tiny-damage-rewind");
+    run_worlds("damage-rewind", 200);
+}
+
 static void each_mutant_is_caught(void **state)
 {
     static const char *const mutants[] = {
@@ -113,6 +120,7 @@ int main(void)
         cmocka_unit_test(groups_give_back_what_they_promise),
         cmocka_unit_test(a_group_holds_in_every_schedule),
         cmocka_unit_test(damage_leads_all_back_further_or_stops_all),
+        cmocka_unit_test(where_all_begin_anew_damage_stops_none),
         cmocka_unit_test(each_mutant_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

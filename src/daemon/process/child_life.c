@@ -308,6 +308,9 @@ static void process_exited(struct rz_child *p, int status)
     if (p->state != RZ_CHILD_FAILED && p->not_executed) {
         rz_child_failed(p, "it could not be executed", rz_clock_now());
     } else if (p->state != RZ_CHILD_FAILED && !plain) {
+        if (p->restoring && rz_child_process_ended_itself(status)) {
+            life->config.unrestored(life->config.arg, p, status);
+        }
         rz_child_failed(p, "exit", rz_clock_now());
     }
     bool clean = p->state != RZ_CHILD_FAILED;
@@ -362,6 +365,18 @@ static void reap(evutil_socket_t fd, short what, void *arg)
     life->config.reaped(life->config.arg);
 }
 
+/* The exit of a process that is being restored says whether its image is the reason: it is awaited
+ * before the failure is reported. */
+static void lost_mutex(struct rz_child *p, rz_time at)
+{
+    rz_link_router_drain(p);
+    if (p->restoring && p->state == RZ_CHILD_JOINED) {
+        rz_child_signal(p, SIGKILL);
+    } else {
+        rz_child_failed(p, "robust mutex", at);
+    }
+}
+
 static void take_causes(evutil_socket_t fd, short what, void *arg)
 {
     const struct rz_child_life *life = arg;
@@ -373,7 +388,7 @@ static void take_causes(evutil_socket_t fd, short what, void *arg)
         for (struct rz_child *p = life->config.children->first; p && end == RZ_WATCH_FAILED;
              p = p->next) {
             if (p->share.slot == slot) {
-                rz_child_failed(p, "robust mutex", at);
+                lost_mutex(p, at);
                 break;
             }
         }

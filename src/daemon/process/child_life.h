@@ -55,6 +55,9 @@ struct rz_child_life_config {
     void (*gone)(void *arg, uint32_t slot, uint32_t incarnation);
     /* The process has ended in order, whether or not it had joined. */
     void (*ended)(void *arg, struct rz_child *process);
+    /* The process has ended by itself, with this status, while it was to become what its image
+     * says. Its failure is reported behind this. */
+    void (*unrestored)(void *arg, struct rz_child *process, int status);
     /* Processes were reaped. */
     void (*reaped)(void *arg);
 };

@@ -172,10 +172,11 @@ static void report_process(void *arg, uint32_t slot, uint32_t incarnation, enum 
 static bool damaged(void *arg)
 {
     struct rz_recovery *recovery = arg;
-    /* Damage is reported only before REACHED, which needs all pieces. */
-    if (recovery->restored_epoch == recovery->epoch) {
+    /* Damage is reported only before REACHED, which needs all pieces and all processes. */
+    if (recovery->restored_epoch == recovery->epoch && recovery->entered_epoch == recovery->epoch) {
         return false;
     }
+    recovery->damaged_epoch = recovery->epoch;
     observe(recovery, rz_recover_pack_damage(recovery->own->job.node, recovery->epoch));
     return true;
 }
@@ -237,7 +238,8 @@ static void on_spread(struct rz_recovery *recovery, const struct rz_core_notice 
 static void say_entered(struct rz_recovery *recovery)
 {
     uint32_t epoch = recovery->epoch;
-    if (recovery->entered_epoch == epoch && recovery->restored_epoch == epoch) {
+    if (recovery->entered_epoch == epoch && recovery->restored_epoch == epoch &&
+        recovery->damaged_epoch != epoch) {
         rz_core_call(&recovery->recover, RZ_RECOVER_REACHED, epoch, RZ_PHASE_ENTER,
                      recovery->round);
     }
@@ -282,11 +284,14 @@ static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint
             items[n++] = node;
         }
     }
-    rz_core_step(&recovery->commit, &(struct rz_event){.kind = RZ_EVENT_CALL,
-                                                       .call = RZ_COMMIT_EPOCH,
-                                                       .arg = {epoch, generation, 0},
-                                                       .items = items,
-                                                       .n_items = n});
+    rz_core_step(
+        &recovery->commit,
+        &(struct rz_event){
+            .kind = RZ_EVENT_CALL,
+            .call = RZ_COMMIT_EPOCH,
+            .arg = {epoch, generation, rz_recover_from_start(recovery->recover.embedded.state)},
+            .items = items,
+            .n_items = n});
     free(items);
 }
 

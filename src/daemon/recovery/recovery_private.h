@@ -25,6 +25,7 @@ struct rz_recovery {
     struct rz_store *store;
     uint32_t epoch;                 /* the last one for which hooks.epoch was called */
     uint32_t restored_epoch;        /* the last one for which PROTECTED has arrived */
+    uint32_t damaged_epoch;         /* the last one whose pieces were found damaged here */
     uint32_t round;                 /* the newest round of spawns told to hooks.spawns */
     uint32_t entered_epoch;         /* the last one whose ENTER our processes have reached */
     uint64_t posted_committed;      /* the generation last given to hooks.committed in this epoch */

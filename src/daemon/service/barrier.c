@@ -92,6 +92,7 @@ static bool on_reached(void *arg, struct rz_child *p, const struct rz_link_messa
         rz_groups_process_left(barrier->config.groups, p); /* the process is in MPI_Finalize */
     }
     if (p->reached_phase == RZ_PHASE_ENTER) {
+        p->restoring = false;
         rz_report_event(&own->report, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_AT_START,
                                                                 .epoch = reached->epoch,
                                                                 .rank = p->rank,

@@ -134,18 +134,50 @@ static unsigned long long outside(const struct rz_store *store, uint64_t generat
     return rz_store_files_number(store->files, generation);
 }
 
+static void record_given_up(const struct rz_store *store, uint64_t generation)
+{
+    const struct rz_own_node *own = store->own;
+    rz_report_event(&own->report, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_FELL_BACK,
+                                                            .epoch = store->epoch,
+                                                            .rank = RZ_ID_NONE,
+                                                            .node = own->job.node,
+                                                            .value = outside(store, generation),
+                                                            .note = ""});
+}
+
 /* Pieces in memory: all may roll back to the generation before. Pieces in files: rzrun looks for an
  * older generation. */
-void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what)
+static void give_up_generation(struct rz_store *store, const char *words)
 {
-    char words[256];
-    snprintf(words, sizeof(words), "the checkpoint piece of rank %u (generation %llu) %s", rank,
-             outside(store, generation), what);
     if (!store->files && store->config.damaged(store->config.arg)) {
         rz_report_log(&store->own->report, 0, "%s", words);
         return;
     }
     store_stop(store, RZ_ERR_CHECKPOINT_LOST, words);
+}
+
+void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what)
+{
+    char words[256];
+    snprintf(words, sizeof(words), "the checkpoint piece of rank %u (generation %llu) %s", rank,
+             outside(store, generation), what);
+    give_up_generation(store, words);
+}
+
+void rz_store_unrestored(struct rz_store *store, struct rz_child *p, const char *why)
+{
+    char words[512];
+    if (!p->restoring || !rz_child_is_current(p) || store->unrestored_epoch == store->epoch) {
+        return;
+    }
+    p->restoring = false;
+    store->unrestored_epoch = store->epoch; /* one process is enough */
+    snprintf(words, sizeof(words), "rank %u cannot continue from its image of generation %llu: %s",
+             p->rank, outside(store, store->restoring), why);
+    if (store->files) {
+        record_given_up(store, store->restoring); /* of that in files, too */
+    }
+    give_up_generation(store, words);
 }
 
 static void copy_to_buddy(struct rz_store *store, struct piece *piece)
@@ -199,6 +231,7 @@ static void give(struct rz_store *store, uint32_t rank, const struct piece *piec
     struct rz_child *p = rz_child_of(store->config.children, rank);
     if (p) {
         p->piece_source = message.piece.source_node;
+        p->restoring = piece && store->own->job.flags & RZ_JOB_REWIND;
     }
     rz_link_router_send_to(store->config.children, rank, &message, piece ? piece->fd : -1);
 }
@@ -632,8 +665,40 @@ static void file_came(void *arg, uint32_t rank, uint64_t generation, int fd, uin
     answer_want(store, rank);
 }
 
+/* What this epoch no longer restores. */
+struct given_up {
+    bool damaged; /* the newest generation, or all: a piece of it is of no use */
+    bool lost;    /* all of them, now, for whatever reason */
+};
+
+static void say_what_is_given_up(const struct rz_store *store, const struct given_up *what,
+                                 const char *scheme)
+{
+    const struct rz_own_node *own = store->own;
+    bool images = own->job.flags & RZ_JOB_REWIND;
+    unsigned long long now = (unsigned long long)store->restoring;
+    if (what->lost && what->damaged && images) {
+        rz_report_log(&own->report, 0,
+                      "there are no older images to continue from: the program starts from its "
+                      "beginning");
+    } else if (what->lost) {
+        rz_report_log(&own->report, 0,
+                      "checkpoint %llu is lost with the nodes that held it (--checkpoint %s "
+                      "tolerates no more losses): the program starts from its beginning",
+                      (unsigned long long)store->base, scheme);
+    } else if (what->damaged && images) {
+        rz_report_log(&own->report, 0, "all ranks continue from their images of generation %llu",
+                      now);
+    } else if (what->damaged && now > 0) {
+        rz_report_log(&own->report, 0,
+                      "checkpoint %llu is damaged, and there is no other copy of the damaged "
+                      "piece: the job rolls back to checkpoint %llu",
+                      now + 1, now);
+    }
+}
+
 /* One daemon reports for all what was lost: a checkpoint, or the protection of further ones. */
-static void say_what_is_left(const struct rz_store *store, bool fell_back)
+static void say_what_is_left(const struct rz_store *store, const struct given_up *what)
 {
     const struct rz_own_node *own = store->own;
     const struct rz_recover *recover = store_recover(store);
@@ -650,19 +715,7 @@ static void say_what_is_left(const struct rz_store *store, bool fell_back)
         return;
     }
     rz_scheme_text(&own->job.scheme, scheme);
-    if (store->restoring == 0 && store->base > 0 && !store->files) {
-        rz_report_log(&own->report, 0,
-                      "checkpoint %llu is lost with the nodes that held it (--checkpoint %s "
-                      "tolerates no more losses): the program starts from its beginning",
-                      (unsigned long long)store->base, scheme);
-    }
-    if (fell_back && store->restoring > 0) {
-        rz_report_log(&own->report, 0,
-                      "checkpoint %llu is damaged, and there is no other copy of the damaged "
-                      "piece: the job rolls back to checkpoint %llu",
-                      (unsigned long long)store->restoring + 1,
-                      (unsigned long long)store->restoring);
-    }
+    say_what_is_given_up(store, what, scheme);
     if (n_live < least) {
         rz_report_log(&own->report, 0,
                       "--checkpoint %s needs %u nodes, and %u are left: from now on checkpoints "
@@ -700,24 +753,18 @@ void rz_store_opened(struct rz_store *store)
     store_keep_parities(store, rz_commit_layout(commit, RZ_COMMIT_NOW), 0);
 }
 
-static void record_fall_back(const struct rz_store *store)
-{
-    const struct rz_own_node *own = store->own;
-    rz_report_event(&own->report, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_FELL_BACK,
-                                                            .epoch = store->epoch,
-                                                            .rank = RZ_ID_NONE,
-                                                            .node = own->job.node,
-                                                            .value = store->restoring + 1,
-                                                            .note = ""});
-}
-
 void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generation)
 {
     const struct rz_own_node *own = store->own;
-    bool fell_back = rz_recover_fell_back(store_recover(store)) && store->restoring != generation;
+    uint64_t base = rz_commit_next(store_commit(store)) - 1;
+    bool another = store->restoring != generation || store->base != base;
+    const struct given_up what = {.damaged =
+                                      another && (rz_recover_fell_back(store_recover(store)) ||
+                                                  rz_recover_from_start(store_recover(store))),
+                                  .lost = another && generation == 0 && base > 0 && !store->files};
     store->epoch = epoch;
     store->restoring = generation;
-    store->base = rz_commit_next(store_commit(store)) - 1;
+    store->base = base;
     rz_store_files_epoch(store->files, epoch, generation);
     forget_epoch(store);
     drop(store, generation ? (struct unwanted){.rank = RZ_ID_NONE, .other_than = generation}
@@ -737,13 +784,15 @@ void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generatio
             store_get(store, rank);
         }
     }
-    if (fell_back && generation > 0) {
-        record_fall_back(store);
+    bool images = own->job.flags & RZ_JOB_REWIND;
+    if (what.damaged && (generation > 0 || images)) {
+        bool all = rz_recover_from_start(store_recover(store));
+        record_given_up(store, all ? base : base + 1);
     }
     if (epoch > 1) {
-        say_what_is_left(store, fell_back);
+        say_what_is_left(store, &what);
     }
-    if (generation == 0 && fell_back) {
+    if (generation == 0 && what.damaged && !images) {
         store_stop(store, RZ_ERR_CHECKPOINT_LOST,
                    "a piece of the newest checkpoint is damaged, and the one before it is lost");
     } else if (generation == 0) {

@@ -24,6 +24,11 @@ void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generatio
  * from 1 in each epoch. */
 uint64_t rz_store_base(const struct rz_store *store);
 
+/* The process was given its image and cannot continue from it. All ranks go back to the images
+ * before, or to the start of the program; with files the job ends, and rzrun continues from older
+ * ones. Ignored if the process was given no image, or is at the start of the epoch already. */
+void rz_store_unrestored(struct rz_store *store, struct rz_child *process, const char *why);
+
 /* The barrier of the epoch has opened, and commit knows it. */
 void rz_store_opened(struct rz_store *store);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The messages of processes about their checkpoint pieces. */
+#include "daemon/store/store.h"
 #include "daemon/store/store_private.h"
 
 #include <stdio.h>
@@ -73,9 +74,18 @@ static bool on_restored(void *arg, struct rz_child *p, const struct rz_link_mess
     return true;
 }
 
+static bool on_unrestored(void *arg, struct rz_child *p, const struct rz_link_message *message,
+                          int *fd)
+{
+    (void)fd;
+    rz_store_unrestored(arg, p, message->unrestored.reason);
+    return true;
+}
+
 void store_handle_link(struct rz_store *store)
 {
     rz_link_router_handle(store->config.router, RZ_LINK_STORE, on_store, store);
     rz_link_router_handle(store->config.router, RZ_LINK_WANT_PIECE, on_want_piece, store);
     rz_link_router_handle(store->config.router, RZ_LINK_RESTORED, on_restored, store);
+    rz_link_router_handle(store->config.router, RZ_LINK_UNRESTORED, on_unrestored, store);
 }

@@ -98,6 +98,7 @@ struct rz_store {
     struct rz_store_files *files;  /* NULL: there are no checkpoint files */
     uint32_t epoch;                /* the epoch of the last RESTORE */
     uint64_t restoring;            /* its generation; 0: none */
+    uint32_t unrestored_epoch;     /* the newest in which a process here could not be restored */
     uint64_t base;                 /* the first checkpoint of this epoch is generation base + 1 */
     struct piece *pieces;
     struct transfer *transfers, **last_transfer;

@@ -93,10 +93,20 @@ static rz_status_t ask_for_image(struct rz_link *link, struct wanted *wanted)
     return status;
 }
 
+/* Before the process has an image its end is a failure like any other. */
 static _Noreturn void restore_impossible(const struct rz_link *link, const char *why)
 {
     fprintf(stderr, "rhizome: rank %u cannot continue from the image of its memory: %s\n",
             rz_link_info(link)->self.rank, why);
+    _exit(EXIT_FAILURE);
+}
+
+/* The daemon says why to the user, and takes care that the next processes get another image. */
+static _Noreturn void give_image_up(struct rz_link *link, const char *why)
+{
+    const struct rz_link_message unrestored = {.type = RZ_LINK_UNRESTORED,
+                                               .unrestored = {.reason = why}};
+    rz_link_send(link, &unrestored, -1); /* without a daemon the process ends anyway */
     _exit(EXIT_FAILURE);
 }
 
@@ -129,7 +139,7 @@ static void become_image(struct rz_link *link)
     rz_link_hand_over(link, handover.link);
     rz_image_restore(handover.image, wanted.piece.bytes, &handover, sizeof(handover), why,
                      sizeof(why));
-    restore_impossible(link, why);
+    give_image_up(link, why);
 }
 
 /* How often the earlier processes of the rank have passed the point; UINT64_MAX: a process in place
@@ -202,7 +212,7 @@ void rz_restore_wake(void)
     rz_peers_forget();
     status = rz_transport_open();
     if (status != RZ_OK) {
-        restore_impossible(rz_engine.link, rz_status_text(status));
+        give_image_up(rz_engine.link, rz_status_text(status));
     }
     rz_kill_here(RZ_KILL_RESTORE_OPENED);
     rz_epoch_reach_start();

@@ -84,6 +84,7 @@ struct rz_commit_config {
 enum rz_commit_call {
     /* A new epoch; everything of the old one is dropped. arg[1] = the generation that all daemons
      * agreed on as the newest committed (0: none), or the one before it if that is damaged;
+     * arg[2] = 1: it is damaged, too, and counts as lost;
      * items[n_ranks] = the daemon of each rank, then the ids of all daemons agreed failed, sorted:
      * rz_recover_daemon_agreed_failed, never those only known failed here. Leads to RESTORE. */
     RZ_COMMIT_EPOCH,

@@ -137,7 +137,7 @@ void rz_commit_begin_epoch(struct rz_commit *c, const struct rz_event *event)
     c->epoch = (uint32_t)event->arg[0];
     c->opened = c->closed = c->protected_told = false;
     take_failed(c, event->items + c->n_ranks, event->n_items - c->n_ranks);
-    if (!all_restorable(c)) {
+    if (event->arg[2] || !all_restorable(c)) {
         c->lost = true;
     }
     rz_commit_lay_out(c, event->items);

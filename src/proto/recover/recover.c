@@ -297,11 +297,12 @@ static enum rz_more recover_step_agree(struct rz_recover *r, const struct rz_eve
 
 static enum rz_more give_notice(struct rz_recover *r, struct rz_actions *out)
 {
-    out->v[out->count++] = (struct rz_action){.kind = RZ_ACTION_NOTIFY,
-                                              .what = r->notice,
-                                              .arg = {r->notice_arg[0], r->notice_arg[1]},
-                                              .items = rz_recover_items(r),
-                                              .n_items = r->n_notice_items};
+    out->v[out->count++] =
+        (struct rz_action){.kind = RZ_ACTION_NOTIFY,
+                           .what = r->notice,
+                           .arg = {r->notice_arg[0], r->notice_arg[1], r->notice_arg[2]},
+                           .items = rz_recover_items(r),
+                           .n_items = r->n_notice_items};
     r->notice = NOTICE_NONE;
     return recover_work_left(r) ? RZ_MORE : RZ_DONE;
 }
@@ -449,14 +450,14 @@ uint64_t rz_recover_hash(const struct rz_recover *r)
     h = rz_mix(h, (uint64_t)r->phase << 32 | r->restarts);
     h = rz_mix(h, r->generation);
     h = rz_mix(h, r->generation_known);
-    h = rz_mix(h, r->opened << 1 | r->fell_back);
+    h = rz_mix(h, r->opened << 2 | r->fell_back << 1 | r->from_start);
     h = rz_mix(h, rz_recover_generation_floor(r));
     h = rz_mix(h, (uint64_t)r->repairing << 4 | r->stopped << 3 | r->repairing_here << 2 |
                       r->reached << 1 | r->agree_more);
     h = rz_mix(h, r->notice);
     if (r->notice != NOTICE_NONE) {
         h = rz_mix(h, r->notice_arg[0]);
-        h = rz_mix(h, r->notice_arg[1]);
+        h = rz_mix(h, r->notice_arg[1] << 1 | r->notice_arg[2]);
         for (uint32_t i = 0; i < r->n_notice_items; i++) {
             h = rz_mix(h, rz_recover_items(r)[i]);
         }
@@ -539,6 +540,11 @@ bool rz_recover_repairing(const struct rz_recover *r)
 bool rz_recover_fell_back(const struct rz_recover *r)
 {
     return r->fell_back;
+}
+
+bool rz_recover_from_start(const struct rz_recover *r)
+{
+    return r->from_start;
 }
 
 bool rz_recover_stopped(const struct rz_recover *r)

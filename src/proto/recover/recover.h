@@ -136,11 +136,12 @@ enum rz_recover_call {
      * numbers its cohorts 1, 2, 3, ... */
     RZ_RECOVER_WANT,
 
-    /* A piece of the generation that an epoch rolls back to is complete at no daemon, found here or
-     * as a report: items[0..n_items), as rz_recover_pack_damage. The finder has not called REACHED
-     * of phase ENTER in that epoch, and does not call it any more. Each finding must eventually be
-     * reported to each living daemon, unless its finder fails. Findings of other epochs are
-     * ignored, or kept until their epoch begins here. */
+    /* A piece of the generation that an epoch rolls back to is complete at no daemon, or is not
+     * what a process can continue from; found here or as a report: items[0..n_items), as
+     * rz_recover_pack_damage. The finder has not called REACHED of phase ENTER in that epoch, and
+     * does not call it any more. Each finding must eventually be reported to each living daemon,
+     * unless its finder fails. Findings of other epochs are ignored, or kept until their epoch
+     * begins here. */
     RZ_RECOVER_DAMAGED,
     /* Daemon arg[0] is silent, as the detector here finds. A roll call begins (below), which may
      * end with RZ_RECOVER_REPORT; until then the detector goes on watching it, and this may be said
@@ -175,6 +176,7 @@ enum rz_recover_message {                        /* those of agree come before *
 enum rz_recover_notice {
     /* arg[0] = new epoch, arg[1] = generation to restore (0: none was committed): the newest, or
      * the one before it; in that case the newest is void, and its number will be used again.
+     * arg[2] = 1: nothing is restored, neither that generation nor an older one (with all_begin).
      * Placement and incarnations are new: rz_recover_daemon_of, rz_recover_incarnation_of. The
      * phase is ENTER. */
     RZ_RECOVER_EPOCH,
@@ -187,9 +189,9 @@ enum rz_recover_notice {
 
     /* arg[0] = rz_status_t: RZ_ERR_NO_QUORUM, RZ_ERR_FENCED (the others consider this daemon
      * failed), RZ_ERR_JOB_ENDED (restarts_max exceeded), RZ_ERR_NO_SLOTS (arg[1] = the slots left)
-     * or RZ_ERR_CHECKPOINT_LOST (damage, and no generation before it). The host ends its processes,
-     * but must stay until its last messages are sent: members that consider it failed drop its
-     * decision, and decide again without it. */
+     * or RZ_ERR_CHECKPOINT_LOST (damage, no generation before it, and not all_begin). The host ends
+     * its processes, but must stay until its last messages are sent: members that consider it
+     * failed drop its decision, and decide again without it. */
     RZ_RECOVER_STOP,
 
     /* Another member has begun an agreement to which this one has not contributed: for display
@@ -331,6 +333,10 @@ bool rz_recover_repairing(const struct rz_recover *recover);
 
 /* Whether the epoch rolls back to the generation before the newest, and has not begun to run. */
 bool rz_recover_fell_back(const struct rz_recover *recover);
+
+/* Whether the epoch restores nothing because no generation can be restored, and has not begun to
+ * run. Only with all_begin. */
+bool rz_recover_from_start(const struct rz_recover *recover);
 
 /* Whether RZ_RECOVER_STOP was reported. From then on the object only serves agreements of others.
  */

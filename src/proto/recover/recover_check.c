@@ -57,7 +57,8 @@ static const char *recover_difference(const struct rz_recover *a, const struct r
     if (a->epoch != b->epoch || a->phase != b->phase) {
         return "epoch or phase";
     }
-    if (a->generation != b->generation || a->opened != b->opened || a->fell_back != b->fell_back) {
+    if (a->generation != b->generation || a->opened != b->opened || a->fell_back != b->fell_back ||
+        a->from_start != b->from_start) {
         return "generation";
     }
     if (a->repairing != b->repairing || a->restarts != b->restarts) {

@@ -17,6 +17,7 @@ static void recover_notify(struct rz_recover *r, enum rz_recover_notice what, ui
     r->notice = what;
     r->notice_arg[0] = arg0;
     r->notice_arg[1] = arg1;
+    r->notice_arg[2] = 0;
     r->n_notice_items = 0;
 }
 
@@ -362,6 +363,7 @@ static void begin_epoch(struct rz_recover *r, uint64_t generation)
     place_lost(r);
     recover_notify(r, RZ_RECOVER_EPOCH, r->epoch,
                    r->mutations & RZ_RECOVER_OWN_GENERATION ? newest_here : generation);
+    r->notice_arg[2] = r->from_start;
 }
 
 /* Whether the decision names damage of the generation that this epoch rolls back to. */
@@ -381,23 +383,27 @@ static bool damage_decided(const struct rz_recover *r, const struct rz_action *d
 /*
  * Rolls back to the generation before. It may exist if it was committed, or restored, in the last
  * epoch that ran, as the newest one was: then it has the same holders. Of each piece there are two
- * versions, and the next checkpoint overwrites the older one; no older version exists.
+ * versions, and the next checkpoint overwrites the older one; no older version exists. Where all
+ * ranks are restarted they can begin at the start of the program.
  */
 static void fall_back(struct rz_recover *r)
 {
-    if (r->fell_back || r->generation <= r->opened || r->generation == 1) {
+    if (!r->fell_back && r->generation > r->opened && r->generation > 1) {
+        r->fell_back = true;
+        begin_epoch(r, r->generation - 1);
+    } else if (r->all_begin && !r->from_start) {
+        r->from_start = true;
+        begin_epoch(r, r->generation);
+    } else {
         stop(r, RZ_ERR_CHECKPOINT_LOST);
-        return;
     }
-    r->fell_back = true;
-    begin_epoch(r, r->generation - 1);
 }
 
 static void open_barrier(struct rz_recover *r)
 {
     if (r->phase == RZ_PHASE_ENTER) {
         r->opened = r->generation;
-        r->fell_back = false;
+        r->fell_back = r->from_start = false;
     }
     r->phase++;
     r->reached = false;
@@ -415,10 +421,10 @@ static void settle(struct rz_recover *r, const struct rz_action *decided, bool d
     uint32_t n_fresh = note(r, decided, daemons_named);
     rz_recover_settle_spawns(r, decided, n_fresh);
     rz_recover_recount(r);
-    if (r->repairing && r->phase != RZ_PHASE_LEFT && (n_fresh > 0 || r->lost > 0)) {
-        begin_epoch(r, decided->arg[3]);
-    } else if (damage_decided(r, decided)) {
+    if (!daemons_named && damage_decided(r, decided)) {
         fall_back(r);
+    } else if (r->repairing && r->phase != RZ_PHASE_LEFT && (n_fresh > 0 || r->lost > 0)) {
+        begin_epoch(r, decided->arg[3]);
     } else if (n_fresh > 0) {
         recover_notify(r, RZ_RECOVER_FAILURES, 0, 0);
         r->n_notice_items = n_fresh;

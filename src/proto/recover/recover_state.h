@@ -48,6 +48,7 @@ struct rz_recover {
     uint64_t generation; /* the newest one agreed */
     uint64_t opened;     /* the one restored when the last barrier ENTER opened */
     bool fell_back;      /* rolled back since then, to the generation before the newest */
+    bool from_start;     /* no generation can be restored: all begin at the start of the program */
     bool repairing;      /* a process has entered MPIX_Reinit, and none is yet to enter it */
     bool stopped;
     bool spawns_named; /* by a decision that settled nothing: all members know of some failure,
@@ -77,7 +78,7 @@ struct rz_recover {
     bool agree_more;
     uint32_t notice; /* enum rz_recover_notice or NOTICE_NONE */
     uint32_t n_notice_items;
-    uint64_t notice_arg[2];
+    uint64_t notice_arg[3];
     bool spawns_notice;                /* RZ_RECOVER_SPAWNS follows */
     uint32_t spawns_at, n_spawn_items; /* its items stand behind those of the other notice */
     uint32_t spawns_status;            /* rz_status_t */

@@ -149,6 +149,58 @@ static void what_is_in_committed_images_is_safe(void **state)
     fake_free(&job);
 }
 
+/* A generation; then rank 0 fails, and the process in place of rank 1 does what `words` say. Those
+ * after it get the generation `before`. */
+static void restore(struct fake_job *job, const char *words, const char *before)
+{
+    fake_start(job, 2);
+    job->flags = RZ_JOB_REWIND;
+    job->environment = (const char *const[]){words, before, NULL};
+    fake_run(
+        job, 2,
+        ARGUMENTS("sh", "-c",
+                  "case $RZ_INCARNATION.$RZ_RANK in"
+                  "  1.0) exec " TEST_HELPER " join repairing enter store:right committed:1 kill;;"
+                  "  1.1) exec " TEST_HELPER " join repairing enter store:right serve;;"
+                  "  2.0) exec " TEST_HELPER " join repairing want got:1 enter serve;;"
+                  "  2.1) exec " TEST_HELPER " join repairing want got:1 $WORDS;;"
+                  "esac;"
+                  "exec " TEST_HELPER " join repairing want got:$BEFORE enter say:anew serve"));
+    fake_await_line(job, 0, "anew 0 3 3");
+    fake_await_line(job, 1, "anew 1 3 3");
+}
+
+static bool is_given_up(const struct rz_launch_message *message, const void *arg)
+{
+    return message->type == RZ_LAUNCH_EVENT && message->event.kind == RZ_EVENT_RECORD_FELL_BACK &&
+           message->event.value == *(const uint64_t *)arg;
+}
+
+static void an_image_of_no_use_is_given_up(void **state)
+{
+    static const char *const ways[] = {"WORDS=exit:99", "WORDS=unrestored exit:1",
+                                       "WORDS=unrestored serve"};
+    static const uint64_t given_up = 1;
+    (void)state;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+        struct fake_job job;
+        restore(&job, ways[i], "BEFORE=0");
+        free(fake_await_match(&job, "the record", is_given_up, &given_up));
+        fake_vanish(&job);
+        fake_free(&job);
+    }
+}
+
+/* A failure while it is restored says nothing of the image. */
+static void a_killed_process_gets_the_same_image_again(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    restore(&job, "WORDS=kill", "BEFORE=1");
+    fake_vanish(&job);
+    fake_free(&job);
+}
+
 static void a_job_that_must_be_saved_ends_when_a_rank_cannot_be(void **state)
 {
     struct fake_job job;
@@ -183,6 +235,8 @@ int main(void)
         cmocka_unit_test_teardown(output_is_counted_from_where_a_process_says, nothing_left),
         cmocka_unit_test_teardown(a_place_is_told_at_once_where_rzrun_holds_output, nothing_left),
         cmocka_unit_test_teardown(what_is_in_committed_images_is_safe, nothing_left),
+        cmocka_unit_test_teardown(an_image_of_no_use_is_given_up, nothing_left),
+        cmocka_unit_test_teardown(a_killed_process_gets_the_same_image_again, nothing_left),
         cmocka_unit_test_teardown(a_job_that_must_be_saved_ends_when_a_rank_cannot_be,
                                   nothing_left),
         cmocka_unit_test_teardown(any_other_job_goes_on, nothing_left),

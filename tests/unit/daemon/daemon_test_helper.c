@@ -28,6 +28,9 @@
  *   grow:N          touches N MiB
  *   store:WHAT      stores a checkpoint piece, `right` or wrong in the way WHAT
  *   want            wants its piece, and waits for it
+ *   got:N           exits with 80 if that was of another generation than N (0: there was none)
+ *   committed:N     waits until N checkpoints of this epoch are committed
+ *   unrestored      cannot continue from that piece
  *   refusal         waits for REFUSED
  *   failed:S          waits until incarnation 1 (failed:S,I: I) of slot S is not alive
  *   all-failed:A,B    waits for all of them
@@ -330,8 +333,36 @@ static void end_one(uint32_t slot, uint32_t code)
     rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
 }
 
+static uint64_t got;
+
+static void on_piece(void *arg, const struct rz_link_message *message, const int *fds,
+                     unsigned n_fds)
+{
+    (void)arg;
+    for (unsigned i = 0; i < n_fds; i++) {
+        close(fds[i]);
+    }
+    got = message->piece.generation;
+    answered = true;
+}
+
+static void await_committed(uint64_t number)
+{
+    while (atomic_load(&rz_link_info(helper_link)->board->committed) < number) {
+        helper_turn();
+    }
+}
+
+static void say_unrestored(void)
+{
+    const struct rz_link_message message = {.type = RZ_LINK_UNRESTORED,
+                                            .unrestored = {.reason = "it is of no use"}};
+    rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
+}
+
 static void want_piece(void)
 {
+    rz_link_handle(helper_link, RZ_LINK_PIECE, on_piece, NULL);
     const struct rz_link_message message = {.type = RZ_LINK_WANT_PIECE,
                                             .want_piece = {.epoch = epoch}};
     send_and_wait(&message);
@@ -642,6 +673,14 @@ static bool do_snapshot_word(const char *word, uint32_t number)
         end_attempt(number);
     } else if (strcmp(word, "slow") == 0) {
         take_long(number);
+    } else if (strcmp(word, "committed") == 0) {
+        await_committed(number);
+    } else if (strcmp(word, "got") == 0) {
+        if (got != number) {
+            exit(80);
+        }
+    } else if (strcmp(word, "unrestored") == 0) {
+        say_unrestored();
     } else if (strcmp(word, "unsaved") == 0) {
         refuse_saving();
     } else if (strcmp(word, "mark") == 0) {

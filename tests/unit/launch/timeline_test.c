@@ -262,7 +262,7 @@ static void test_a_damaged_checkpoint(void **state)
     fclose(out);
     assert_non_null(strstr(text, " generation=3 damaged_generation=4 "));
     assert_non_null(
-        strstr(text, "\n            checkpoint 4 was damaged: back to the one before\n"));
+        strstr(text, "\n            checkpoint 4 could not be restored: back to the one before\n"));
     free(text);
     rz_timeline_failure(&timeline, 0, 300 * MS, true);
     recover(5, 3, 300 * MS);

@@ -505,6 +505,73 @@ static void there_is_no_generation_before_what_was_restored(void **state)
     rig_close(rig);
 }
 
+static struct rig *rig_of_all_beginning(void)
+{
+    static struct rig rig;
+    open_with(&rig, 3, (struct rz_recover_config){.tie_breaker = RZ_ID_NONE, .all_begin = true});
+    ALL(&rig, d)
+    rig_call(&rig, d, RZ_RECOVER_REPAIRING, 0, 0, 0);
+    all_reach(&rig, 1, RZ_PHASE_ENTER);
+    return &rig;
+}
+
+static void assert_from_start(struct rig *rig, bool from_start)
+{
+    ALL(rig, d)
+    assert_int_equal(rz_recover_from_start(rig->state[d]), from_start);
+}
+
+/* The process that could not continue has failed, too: that does not hide why. */
+static void damage_counts_beside_failed_processes(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_all_beginning();
+    commit_all(rig, 1, 5);
+    all_hear_of(rig, 0, 1);
+    assert_epoch(rig, 2, 5, false);
+    uint64_t item = rz_recover_pack_damage(1, 2);
+    ALL(rig, d)
+    {
+        rig_call_items(rig, d, RZ_RECOVER_DAMAGED, 0, 0, &item, 1);
+        rig_call(rig, d, RZ_RECOVER_FAILED, 0, 2, 0);
+    }
+    rig_run(rig);
+    assert_epoch(rig, 3, 4, true);
+    rig_close(rig);
+}
+
+/* Where all ranks are restarted they begin at the start of the program when the older generation
+ * fails, too, or none exists. */
+static void after_the_last_generation_all_begin_at_the_start(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_all_beginning();
+    commit_all(rig, 1, 5);
+    all_hear_of(rig, 0, 1);
+    assert_epoch(rig, 2, 5, false);
+    all_hear_of_damage(rig, 1, 2);
+    assert_epoch(rig, 3, 4, true);
+    assert_from_start(rig, false);
+    all_hear_of_damage(rig, 1, 3);
+    assert_epoch(rig, 4, 4, true);
+    assert_from_start(rig, true);
+    all_hear_of(rig, 3, 4); /* it stays so until they run */
+    assert_epoch(rig, 5, 4, true);
+    assert_from_start(rig, true);
+    all_reach(rig, 5, RZ_PHASE_ENTER);
+    assert_all(rig, 5, RZ_PHASE_RUN);
+    assert_from_start(rig, false);
+    commit_all(rig, 5, 5);
+    all_hear_of(rig, 0, 5);
+    all_reach(rig, 6, RZ_PHASE_ENTER);
+    all_hear_of(rig, 0, 6);
+    rig->seen = rig->n_notices;
+    all_hear_of_damage(rig, 2, 7); /* nothing was committed since 5 was restored */
+    assert_epoch(rig, 8, 5, false);
+    assert_from_start(rig, true);
+    rig_close(rig);
+}
+
 /* Only one knows the damage, and the daemon that found it fails: the next epoch will find it again,
  * or not. */
 static void what_the_failed_have_found_does_not_count(void **state)
@@ -597,6 +664,8 @@ int main(void)
         cmocka_unit_test(without_slots_the_job_stops),
         cmocka_unit_test(damage_leads_to_the_generation_before_and_no_further),
         cmocka_unit_test(there_is_no_generation_before_what_was_restored),
+        cmocka_unit_test(damage_counts_beside_failed_processes),
+        cmocka_unit_test(after_the_last_generation_all_begin_at_the_start),
         cmocka_unit_test(what_the_failed_have_found_does_not_count),
         cmocka_unit_test(a_member_that_is_held_for_failed_stops),
     };
