@@ -59,10 +59,60 @@ static _Noreturn void out_of_memory(size_t bytes)
     rz_no_memory("for a message of %zu bytes that has not been received yet", bytes);
 }
 
+/* ---- The memory of small messages, which is used again ---- */
+
+/* Of a small message the payload has at most so many bytes, or is elsewhere; so many are kept. */
+enum { SMALL_ROOM = 64, SMALL_KEPT = 1024 };
+
+static struct small {
+    struct small *next;
+} * small_first;
+static uint32_t small_kept;
+
+static struct rz_early *message_new(size_t room)
+{
+    bool is_small = room <= SMALL_ROOM;
+    struct rz_early *message = (void *)small_first;
+    if (is_small && message) {
+        small_first = small_first->next;
+        small_kept--;
+    } else {
+        message = malloc(sizeof(*message) + (is_small ? SMALL_ROOM : room));
+    }
+    if (message) {
+        message->small = is_small;
+    }
+    return message;
+}
+
+static void memory_free(struct rz_early *message)
+{
+    if (!message->small || small_kept == SMALL_KEPT) {
+        free(message);
+        return;
+    }
+    struct small *small = (void *)message;
+    small->next = small_first;
+    small_first = small;
+    small_kept++;
+}
+
+void rz_messages_release_memory(void)
+{
+    while (small_first) {
+        struct small *next = small_first->next;
+        free(small_first);
+        small_first = next;
+    }
+    small_kept = 0;
+}
+
+/* ---- Messages without a receive ---- */
+
 static void message_keep(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                          size_t bytes, rz_net_token_t token)
 {
-    struct rz_early *message = malloc(sizeof(*message) + (!token ? bytes : 0));
+    struct rz_early *message = message_new(!token ? bytes : 0);
     if (!message) {
         out_of_memory(bytes);
     }
@@ -76,7 +126,9 @@ static void message_keep(struct rz_path *path, const struct rz_envelope *envelop
     message->receive = NULL;
     message->brought = NULL;
     message->bytes = bytes;
-    if (!token && bytes > 0) {
+    if (!token && bytes == sizeof(uint64_t)) {
+        memcpy(message->data, data, sizeof(uint64_t)); /* without a call */
+    } else if (!token && bytes > 0) {
         memcpy(message->data, data, bytes);
     }
     if (!rz_match_keep(&rz_matcher, &message->match)) {
@@ -124,8 +176,10 @@ void rz_message_free(struct rz_early *message)
     if (message->fetched_for) {
         *message->fetched_for = NULL;
     }
-    free(message->brought);
-    free(message);
+    if (message->brought) {
+        free(message->brought);
+    }
+    memory_free(message);
 }
 
 void rz_message_drop(struct rz_early *message)

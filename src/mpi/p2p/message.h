@@ -33,6 +33,7 @@ struct rz_early {
     struct rz_request *receive;    /* that has met the message since, and ends with the fetch */
     void *brought;                 /* not NULL: it was fetched; the message owns it */
     size_t bytes;
+    bool small;           /* its memory is used again (message.c) */
     unsigned char data[]; /* the payload, unless one of the last three says otherwise */
 };
 
@@ -70,6 +71,9 @@ void rz_message_unexpected(struct rz_path *path, const struct rz_envelope *envel
  * token NULL: it has none. */
 void rz_message_drop_payload(struct rz_path *path, const struct rz_envelope *envelope,
                              rz_net_token_t token);
+
+/* Gives back the memory of freed messages that is kept for others. */
+void rz_messages_release_memory(void);
 
 /* Frees a message without a token, or whose token was passed on. */
 void rz_message_free(struct rz_early *message);

@@ -128,6 +128,7 @@ static void discard(void)
 {
     rz_send_buffers_close();
     rz_matcher_clear(&rz_matcher);
+    rz_messages_release_memory();
 }
 
 const struct rz_hooks rz_p2p_hooks = {

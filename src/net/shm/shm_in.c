@@ -8,7 +8,6 @@
 #include "port/memory.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <string.h>
 
 /* The owner tells a sender what it has read in steps of this number of bytes. A sender that finds
@@ -20,7 +19,7 @@ static_assert(IN_PUBLISH + SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX < SHM_RING, "a 
  * registers to save. */
 #define SHM_SELDOM __attribute__((noinline))
 
-/* Limit of consecutive turns with only one lane. */
+/* So many records of one lane, in consecutive turns, before other lanes are looked at. */
 enum { HOT_STREAK = 16 };
 
 /* Determines which process writes to pair's lane. False: it is not the process to which the daemon
@@ -222,7 +221,9 @@ static inline rz_status_t in_take(struct shm *shm, struct shm_pair *pair, uint64
     return status;
 }
 
-unsigned shm_in_read(struct shm *shm, struct shm_pair *pair, unsigned most)
+/* Reads while *counter < end. */
+static inline unsigned in_read(struct shm *shm, struct shm_pair *pair, const uint64_t *counter,
+                               uint64_t end)
 {
     if (!in_is_read(pair)) {
         return 0;
@@ -230,7 +231,7 @@ unsigned shm_in_read(struct shm *shm, struct shm_pair *pair, unsigned most)
     uint64_t connection = pair->connection, start = pair->in.head, word;
     unsigned records = 0;
     rz_status_t status = RZ_OK;
-    while (records < most && (word = in_next(pair)) != 0 &&
+    while (*counter < end && (word = in_next(pair)) != 0 &&
            (status = in_take(shm, pair, word)) == RZ_OK) {
         records++;
         if (pair->connection != connection || pair->in.head - start >= SHM_RING) {
@@ -246,6 +247,12 @@ unsigned shm_in_read(struct shm *shm, struct shm_pair *pair, unsigned most)
         shm_set_add(&shm->again, pair->lane);
     }
     return records;
+}
+
+unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
+{
+    static const uint64_t never;
+    return in_read(shm, pair, &never, 1);
 }
 
 /* Reads from a lane with events. */
@@ -265,7 +272,7 @@ static unsigned in_lane(struct shm *shm, uint32_t lane)
             shm->config.stranger(shm->config.host.arg, pair->identity);
         }
     }
-    unsigned records = shm_in_read(shm, pair, UINT_MAX);
+    unsigned records = shm_in_read(shm, pair);
     if (records > 0) {
         shm->hot = pair;
     }
@@ -329,16 +336,18 @@ unsigned shm_progress(struct rz_net *net)
     unsigned events = 0;
     uint32_t hot_lane = SHM_NO_LANE;
     if (shm->hot) {
-        /* One record: the next one is in another cache line, the caller may have all it needs, and
-         * a message that arrives before its receive is posted costs twice as much. The bit of this
-         * lane stays set, so that the sender finds it in its own cache. */
+        /* No more than is awaited: the next record is in another cache line, and a message that
+         * arrives before its receive is posted costs more. The bit of this lane stays set, so that
+         * the sender finds it in its own cache. */
         hot_lane = shm->n_words <= RZ_DOORBELL_WORDS ? shm->hot->lane : SHM_NO_LANE;
-        events = shm_in_read(shm, shm->hot, 1);
+        const uint64_t *completions = shm->config.completions;
+        events = in_read(shm, shm->hot, completions, *completions + *shm->config.more_awaited + 1);
     }
     /* The bits are in a cache line that others write: while one lane is busy they are read only
      * from time to time. */
-    shm->streak = events > 0 ? shm->streak + 1 : 0;
-    if (shm->streak % HOT_STREAK == 0) {
+    shm->streak += events;
+    if (events == 0 || shm->streak >= HOT_STREAK) {
+        shm->streak = 0;
         shm_in_take_bits(shm, hot_lane);
     }
     if (shm->again.some) {

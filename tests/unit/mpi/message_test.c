@@ -549,6 +549,40 @@ static void random_orders_meet_as_in_the_reference(void **state)
     }
 }
 
+/* ---- Many messages without a receive ---- */
+
+static size_t length_of(int i)
+{
+    static const size_t lengths[] = {0, 5, 8, 64, 65, 200};
+    return lengths[i % 6];
+}
+
+/* More than the memory that is kept for small ones, in another order, twice. */
+static void many_messages_wait_for_their_receives(void **state)
+{
+    (void)state;
+    enum { N = 3000 };
+    for (int again = 0; again < 2; again++) {
+        for (int i = 0; i < N; i++) {
+            unsigned char text[256];
+            struct rz_envelope envelope = fake_envelope(1, user_context(), i);
+            memset(text, i + again, sizeof(text));
+            fake_inject(&envelope, text, length_of(i), length_of(i) > 0 && i % 7 == 0);
+            fake_rounds(1);
+        }
+        for (int i = 0; i < N; i++) {
+            int tag = i % 2 == 0 ? i : N - i;
+            unsigned char text[256] = {0}, wanted[256];
+            MPI_Status status;
+            assert_int_equal(rzm_recv(text, 256, fake_bytes(), 1, tag, fake_comm(), &status),
+                             MPI_SUCCESS);
+            assert_int_equal(rz_status_bytes(&status), length_of(tag));
+            memset(wanted, tag + again, sizeof(wanted));
+            assert_memory_equal(text, wanted, length_of(tag));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -568,6 +602,7 @@ int main(void)
         IN_WORLD(persistent_requests_start_again_and_again),
         IN_WORLD(buffered_sends_are_done_at_once_and_bounded_by_the_buffer),
         IN_WORLD(wait_families_tell_of_each_request),
+        IN_WORLD(many_messages_wait_for_their_receives),
         cmocka_unit_test(random_orders_meet_as_in_the_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
