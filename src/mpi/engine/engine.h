@@ -60,11 +60,9 @@ struct rz_engine {
     struct rz_path paths[RZ_PATH_COUNT];
     struct rz_request *active; /* all requests that are not complete, newest first */
     struct rz_request *polled; /* those whose class has a poll function */
-    uint64_t completions;  /* grows with each completed request, and with each other event that a
-                              call may wait for */
-    uint32_t more_awaited; /* how many completions the present call waits for beside one: no more
-                              than that need come in one round of progress */
-    uint64_t troubles;     /* grows with each request that gets an error */
+    uint64_t completions; /* grows with each completed request, and with each other event that a
+                             call may wait for */
+    uint64_t troubles;    /* grows with each request that gets an error */
     struct rz_engine_counters {
         uint64_t foreign, old_epoch, future_epoch,
             old_incarnation; /* messages dropped by the epoch check, by reason */

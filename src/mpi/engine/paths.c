@@ -84,8 +84,6 @@ static rz_status_t open_shm(void)
         .inbox_fd = info->inbox_fd,
         .event_fd = info->doorbell_fd,
         .host = host_of(path),
-        .completions = &rz_engine.completions,
-        .more_awaited = &rz_engine.more_awaited,
         .stranger = events->stranger,
     };
     path->ops = &rz_shm_ops;

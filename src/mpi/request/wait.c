@@ -250,7 +250,6 @@ static void look_further(struct many *many)
         many->done++;
     }
     many->have_news = many->done == many->n;
-    rz_engine.more_awaited = many->have_news ? 0 : (uint32_t)(many->n - many->done - 1);
 }
 
 /* Checks the requests again only when something has completed since the last look. */
@@ -298,15 +297,9 @@ static int wait_many(struct many *many, const char *call)
 {
     struct rz_blocked blocked = {
         .call = call, .peer = MPI_ANY_SOURCE, .tag = MPI_ANY_TAG, .look = tell_of_many};
-    if (many_have_news(many) && !rz_engine.rollback) {
-        return MPI_SUCCESS;
-    }
-    if (many->calm) {
-        look_further(many);
-    }
-    int error = rz_engine_wait(&blocked, many_have_news, many);
-    rz_engine.more_awaited = 0;
-    return error;
+    return many_have_news(many) && !rz_engine.rollback
+               ? MPI_SUCCESS
+               : rz_engine_wait(&blocked, many_have_news, many);
 }
 
 /* Ends the use of one of several requests that has news: its error goes into the status as well,

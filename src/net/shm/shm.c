@@ -6,6 +6,7 @@
 #include "port/memory.h"
 #include "port/process.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -160,12 +161,6 @@ rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
         return RZ_ERR_NO_MEMORY;
     }
     shm->config = *config;
-    if (!config->completions) {
-        static const uint64_t never;
-        static const uint32_t none;
-        shm->config.completions = &never;
-        shm->config.more_awaited = &none;
-    }
     if (config->copy == RZ_SHM_COPY_ENVIRONMENT) {
         shm->config.copy = shm_copy_from_environment();
     }
@@ -314,7 +309,7 @@ static void shm_disconnect(struct rz_net *net, rz_peer_t peer, bool drain, rz_st
     /* Offers of failed processes are delivered too, though fetching them fails: otherwise later
      * messages would overtake them. */
     if (drain && shm_in_open(shm, pair) == RZ_OK) {
-        shm_in_read(shm, pair);
+        shm_in_read(shm, pair, UINT_MAX);
     }
     if (pair->connection == connection) { /* a callback may have ended it already */
         shm_pair_end(shm, pair, status);

@@ -38,10 +38,6 @@ struct rz_shm_config {
     int inbox_fd, event_fd;
     enum rz_shm_copy copy;
     struct rz_net_host host;
-    /* A turn of progress hands over messages of a busy lane until *completions, which the user
-     * counts in its callbacks, has grown by 1 + *more_awaited. Both NULL: all that are there. */
-    const uint64_t *completions;
-    const uint32_t *more_awaited;
     /*
      * A process to which this one is not connected has sent something. Its small messages arrive
      * anyway; fetches and drops wait until the user connects to it (or calls rz_shm_forget), and

@@ -8,6 +8,7 @@
 #include "port/memory.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 /* The owner tells a sender what it has read in steps of this number of bytes. A sender that finds
@@ -19,7 +20,7 @@ static_assert(IN_PUBLISH + SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX < SHM_RING, "a 
  * registers to save. */
 #define SHM_SELDOM __attribute__((noinline))
 
-/* So many records of one lane, in consecutive turns, before other lanes are looked at. */
+/* Limit of consecutive turns with only one lane. */
 enum { HOT_STREAK = 16 };
 
 /* Determines which process writes to pair's lane. False: it is not the process to which the daemon
@@ -221,9 +222,7 @@ static inline rz_status_t in_take(struct shm *shm, struct shm_pair *pair, uint64
     return status;
 }
 
-/* Reads while *counter < end. */
-static inline unsigned in_read(struct shm *shm, struct shm_pair *pair, const uint64_t *counter,
-                               uint64_t end)
+unsigned shm_in_read(struct shm *shm, struct shm_pair *pair, unsigned most)
 {
     if (!in_is_read(pair)) {
         return 0;
@@ -231,7 +230,7 @@ static inline unsigned in_read(struct shm *shm, struct shm_pair *pair, const uin
     uint64_t connection = pair->connection, start = pair->in.head, word;
     unsigned records = 0;
     rz_status_t status = RZ_OK;
-    while (*counter < end && (word = in_next(pair)) != 0 &&
+    while (records < most && (word = in_next(pair)) != 0 &&
            (status = in_take(shm, pair, word)) == RZ_OK) {
         records++;
         if (pair->connection != connection || pair->in.head - start >= SHM_RING) {
@@ -247,12 +246,6 @@ static inline unsigned in_read(struct shm *shm, struct shm_pair *pair, const uin
         shm_set_add(&shm->again, pair->lane);
     }
     return records;
-}
-
-unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
-{
-    static const uint64_t never;
-    return in_read(shm, pair, &never, 1);
 }
 
 /* Reads from a lane with events. */
@@ -272,7 +265,7 @@ static unsigned in_lane(struct shm *shm, uint32_t lane)
             shm->config.stranger(shm->config.host.arg, pair->identity);
         }
     }
-    unsigned records = shm_in_read(shm, pair);
+    unsigned records = shm_in_read(shm, pair, UINT_MAX);
     if (records > 0) {
         shm->hot = pair;
     }
@@ -336,18 +329,16 @@ unsigned shm_progress(struct rz_net *net)
     unsigned events = 0;
     uint32_t hot_lane = SHM_NO_LANE;
     if (shm->hot) {
-        /* No more than is awaited: the next record is in another cache line, and a message that
-         * arrives before its receive is posted costs more. The bit of this lane stays set, so that
-         * the sender finds it in its own cache. */
+        /* One record: the next one is in another cache line, the caller may have all it needs, and
+         * a message that arrives before its receive is posted costs twice as much. The bit of this
+         * lane stays set, so that the sender finds it in its own cache. */
         hot_lane = shm->n_words <= RZ_DOORBELL_WORDS ? shm->hot->lane : SHM_NO_LANE;
-        const uint64_t *completions = shm->config.completions;
-        events = in_read(shm, shm->hot, completions, *completions + *shm->config.more_awaited + 1);
+        events = shm_in_read(shm, shm->hot, 1);
     }
     /* The bits are in a cache line that others write: while one lane is busy they are read only
      * from time to time. */
-    shm->streak += events;
-    if (events == 0 || shm->streak >= HOT_STREAK) {
-        shm->streak = 0;
+    shm->streak = events > 0 ? shm->streak + 1 : 0;
+    if (shm->streak % HOT_STREAK == 0) {
         shm_in_take_bits(shm, hot_lane);
     }
     if (shm->again.some) {

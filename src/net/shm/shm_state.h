@@ -132,7 +132,7 @@ struct shm {
     struct shm_peer *peers;
     uint32_t n_peers;
     uint64_t last_id;
-    unsigned streak; /* records that hot had in consecutive turns of progress */
+    unsigned streak; /* consecutive turns of progress in which hot had events */
     struct rz_net_token *free_tokens;
     bool in_progress;
 };
@@ -185,8 +185,8 @@ rz_status_t shm_inject(struct rz_net *net, rz_peer_t peer, const void *header,
 /* shm_in.c */
 rz_status_t shm_in_open(struct shm *shm,
                         struct shm_pair *pair); /* RZ_ERR_CLOSED: nothing was sent yet */
-/* Handles the records that are there; returns their number. */
-unsigned shm_in_read(struct shm *shm, struct shm_pair *pair);
+/* Handles at most so many records; returns their number. */
+unsigned shm_in_read(struct shm *shm, struct shm_pair *pair, unsigned most);
 bool shm_in_news(const struct shm_pair *pair); /* there is a record to read */
 /* Lanes whose bits senders have set since are read at the next progress; the bit of lane `but`
  * stays. */

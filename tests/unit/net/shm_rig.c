@@ -71,8 +71,6 @@ struct rz_net *rig_join(const struct rig *rig, unsigned self, struct rig_user *u
         .event_fd = rig->event_fd[self],
         .copy = rig->copy,
         .host = {.arg = user, .arrived = rig_arrived, .broken = rig_broken},
-        .completions = user->counts ? &user->completions : NULL,
-        .more_awaited = user->counts ? &user->more_awaited : NULL,
         .stranger = rig_stranger,
     };
     struct rz_net *net;

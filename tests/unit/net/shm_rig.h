@@ -6,8 +6,6 @@
 
 #include "net/shm/shm.h"
 
-#include <stdbool.h>
-
 enum { RIG_LANES_MAX = 128 };
 
 /* Makes n inboxes, as a daemon would; before fork, so that all know them. Inbox i has lane i, rank
@@ -27,9 +25,6 @@ struct rig_user {
     void (*arrived)(struct rig_user *user, const void *header, uint32_t header_bytes,
                     const void *data, size_t bytes, rz_net_token_t token);
     void *arg;
-    bool counts; /* no more arrives in a turn than is awaited */
-    uint64_t completions;
-    uint32_t more_awaited;
     unsigned strangers, broken;
     struct rz_identity stranger;
     rz_peer_t broken_peer;

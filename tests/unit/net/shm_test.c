@@ -142,43 +142,6 @@ static void small_messages_arrive_whole_and_in_order(void **state)
     teardown();
 }
 
-/* Messages with an even number are those that are awaited. */
-static void on_arrived_counted(struct rig_user *user, const void *header, uint32_t header_bytes,
-                               const void *data, size_t bytes, rz_net_token_t token)
-{
-    uint64_t number;
-    on_arrived(user, header, header_bytes, data, bytes, token);
-    memcpy(&number, header, sizeof(number));
-    user->completions += number % 2 == 0;
-}
-
-static void a_turn_hands_over_what_is_awaited(void **state)
-{
-    (void)state;
-    setup(RZ_SHM_COPY_DIRECT);
-    struct member *member = &members[1];
-    rz_shm_ops.close(member->net);
-    member->user.counts = true;
-    member->user.arrived = on_arrived_counted;
-    member->net = rig_join(&rig, 1, &member->user);
-    join_both(0, 1);
-    for (uint64_t number = 0; number < 20; number++) {
-        assert_int_equal(rz_shm_ops.inject(members[0].net, 1, &number, sizeof(number), NULL, 0),
-                         RZ_OK);
-        if (number == 0) {
-            progress(1); /* from now on the lane is a busy one */
-            assert_int_equal(member->n, 1);
-        }
-    }
-    assert_int_equal(rz_shm_ops.progress(member->net), 2); /* 1 and 2 */
-    member->user.more_awaited = 2;
-    assert_int_equal(rz_shm_ops.progress(member->net), 6); /* up to 8 */
-    member->user.more_awaited = 99;
-    assert_int_equal(rz_shm_ops.progress(member->net), 11);
-    assert_int_equal(member->n, 20);
-    teardown();
-}
-
 static void a_full_ring_queues_sends_in_order(void **state)
 {
     (void)state;
@@ -822,7 +785,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_messages_arrive_whole_and_in_order),
-        cmocka_unit_test(a_turn_hands_over_what_is_awaited),
         cmocka_unit_test(a_full_ring_queues_sends_in_order),
         cmocka_unit_test(an_injected_message_overtakes_none),
         cmocka_unit_test(large_messages_are_fetched_directly),
