@@ -10,6 +10,9 @@
  *   recv       N MPI_Recv of 8 bytes by rank 0; the message is there when the call begins
  *   isend      as send, by MPI_Isend and MPI_Wait
  *   irecv      as recv, by MPI_Irecv and MPI_Wait
+ *   posted     N times 32 MPI_Irecv by rank 0, and MPI_Waitall when their messages are there
+ *   unexpected N times 32 MPI_Recv by rank 0, of messages that have arrived during an MPI_Recv of
+ *              another one
  *   allreduce  N MPI_Allreduce of one double on MPI_COMM_SELF, by rank 0
  *   bcast      N MPI_Bcast of 8 bytes from rank 0 to rank 1, which is not in an MPI call meanwhile
  *   bcast-leaf as bcast, from rank 1 to rank 0; the message is there when the call begins
@@ -83,6 +86,46 @@ static void irecv_one(int peer)
     MPI_Request request;
     MPI_Irecv(&result, 8, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+enum { SEVERAL = 32, TAG_SEVERAL = 2, TAG_LAST = 3 };
+
+static double results[SEVERAL];
+static MPI_Request requests[SEVERAL];
+
+static void irecv_several(int peer)
+{
+    for (int i = 0; i < SEVERAL; i++) {
+        MPI_Irecv(&results[i], 8, MPI_BYTE, peer, TAG_SEVERAL, MPI_COMM_WORLD, &requests[i]);
+    }
+}
+
+static void waitall_several(int peer)
+{
+    (void)peer;
+    MPI_Waitall(SEVERAL, requests, MPI_STATUSES_IGNORE);
+}
+
+static void send_several(int peer)
+{
+    for (int i = 0; i < SEVERAL; i++) {
+        MPI_Send(&value, 8, MPI_BYTE, peer, TAG_SEVERAL, MPI_COMM_WORLD);
+    }
+}
+
+static void send_several_and_last(int peer)
+{
+    send_several(peer);
+    MPI_Send(&value, 8, MPI_BYTE, peer, TAG_LAST, MPI_COMM_WORLD);
+}
+
+/* The message sent last is received first. */
+static void recv_last_and_several(int peer)
+{
+    MPI_Recv(&result, 8, MPI_BYTE, peer, TAG_LAST, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < SEVERAL; i++) {
+        MPI_Recv(&results[i], 8, MPI_BYTE, peer, TAG_SEVERAL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
 }
 
 static void allreduce_one(int peer)
@@ -179,26 +222,30 @@ static void nothing(int peer)
 
 enum window_use { NO_WINDOW, LOCKED, NOT_LOCKED };
 
-/* What rank 0 does and is counted, and what rank 1 does before or after that, by another call. */
+/* What rank 0 does and is counted, and what rank 1 does before or after that, by another call; then
+ * what rank 0 does at the end, which is counted as well. */
 static const struct {
     const char *name;
     void (*before)(int peer), (*counted)(int peer), (*after)(int peer);
     enum window_use window;
+    void (*end)(int peer); /* or NULL */
 } cases[] = {
-    {"send", nothing, send_one, irecv_one, NO_WINDOW},
-    {"recv", isend_one, recv_one, nothing, NO_WINDOW},
-    {"isend", nothing, isend_one, recv_one, NO_WINDOW},
-    {"irecv", send_one, irecv_one, nothing, NO_WINDOW},
-    {"allreduce", nothing, allreduce_one, nothing, NO_WINDOW},
-    {"bcast", nothing, bcast_root, bcast_from, NO_WINDOW},
-    {"bcast-leaf", bcast_here, bcast_leaf, nothing, NO_WINDOW},
-    {"reduce", reduce_to, reduce_root, nothing, NO_WINDOW},
-    {"reduce-leaf", nothing, reduce_leaf, reduce_here, NO_WINDOW},
-    {"put", nothing, put_one, nothing, LOCKED},
-    {"get", nothing, get_one, nothing, LOCKED},
-    {"fetch", nothing, fetch_one, nothing, LOCKED},
-    {"swap", nothing, swap_one, nothing, LOCKED},
-    {"lock", nothing, lock_one, nothing, NOT_LOCKED},
+    {"send", nothing, send_one, irecv_one, NO_WINDOW, NULL},
+    {"recv", isend_one, recv_one, nothing, NO_WINDOW, NULL},
+    {"isend", nothing, isend_one, recv_one, NO_WINDOW, NULL},
+    {"irecv", send_one, irecv_one, nothing, NO_WINDOW, NULL},
+    {"posted", nothing, irecv_several, send_several, NO_WINDOW, waitall_several},
+    {"unexpected", send_several_and_last, recv_last_and_several, nothing, NO_WINDOW, NULL},
+    {"allreduce", nothing, allreduce_one, nothing, NO_WINDOW, NULL},
+    {"bcast", nothing, bcast_root, bcast_from, NO_WINDOW, NULL},
+    {"bcast-leaf", bcast_here, bcast_leaf, nothing, NO_WINDOW, NULL},
+    {"reduce", reduce_to, reduce_root, nothing, NO_WINDOW, NULL},
+    {"reduce-leaf", nothing, reduce_leaf, reduce_here, NO_WINDOW, NULL},
+    {"put", nothing, put_one, nothing, LOCKED, NULL},
+    {"get", nothing, get_one, nothing, LOCKED, NULL},
+    {"fetch", nothing, fetch_one, nothing, LOCKED, NULL},
+    {"swap", nothing, swap_one, nothing, LOCKED, NULL},
+    {"lock", nothing, lock_one, nothing, NOT_LOCKED, NULL},
 };
 
 static void window_begin(enum window_use use)
@@ -251,6 +298,9 @@ int main(int argc, char **argv)
         step(1, cases[i].before);
         step(0, cases[i].counted);
         step(1, cases[i].after);
+        if (cases[i].end) {
+            step(0, cases[i].end);
+        }
     }
     window_end(cases[i].window);
     close(fd);

@@ -168,7 +168,7 @@ static void errors_of_pmix_are_told(void **state)
     begin(2);
     fake.put = PMIX_ERR_NOMEM;
     assert_int_equal(rz_pmix_steps_join(&stand_in), RZ_ERR_SYSTEM);
-    assert_int_equal(fake.fences, 1); /* the others wait for the word of rank 0 */
+    assert_int_equal(fake.fences, 2); /* the others wait for this one, and the word of rank 0 */
     assert_int_equal(fake.closed, 1);
     begin(2);
     fake.fence = PMIX_ERR_LOST_CONNECTION;
