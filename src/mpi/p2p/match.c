@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements the matcher: a hash table of contexts, each with two ordered lists (receives with
- * wildcards, unexpected messages), and two hash tables of keys (context, source, tag), which are
- * filled when a search needs them.
+ * wildcards, unexpected messages) and a hash table of keys (source, tag). A receive that is posted
+ * alone, as in a blocking call, is in none of them but remembered by itself.
  */
 #include "mpi/p2p/match.h"
 
@@ -15,7 +15,7 @@
 #define BUCKETS_MIN 256
 #define CONTEXTS_MIN 16
 
-/* ---- Buckets ---- */
+/* ---- Lists: two kinds of links, one structure ---- */
 
 static void bucket_append(struct rz_match_list *list, struct rz_match_entry *entry)
 {
@@ -29,6 +29,20 @@ static void bucket_remove(struct rz_match_list *list, struct rz_match_entry *ent
 {
     *(entry->bucket_prev ? &entry->bucket_prev->bucket_next : &list->first) = entry->bucket_next;
     *(entry->bucket_next ? &entry->bucket_next->bucket_prev : &list->last) = entry->bucket_prev;
+}
+
+static void row_append(struct rz_match_list *list, struct rz_match_entry *entry)
+{
+    entry->row_next = NULL;
+    entry->row_prev = list->last;
+    *(list->last ? &list->last->row_next : &list->first) = entry;
+    list->last = entry;
+}
+
+static void row_remove(struct rz_match_list *list, struct rz_match_entry *entry)
+{
+    *(entry->row_prev ? &entry->row_prev->row_next : &list->first) = entry->row_next;
+    *(entry->row_next ? &entry->row_next->row_prev : &list->last) = entry->row_prev;
 }
 
 /* ---- The hash table of keys ---- */
@@ -152,8 +166,6 @@ static struct rz_match_context *context_get(struct rz_matcher *matcher, uint64_t
     }
     struct rz_match_context **bucket = context_bucket(matcher, id);
     context->id = id;
-    context->open.end = &context->open.first;
-    context->early.end = &context->early.first;
     context->next = *bucket;
     *bucket = context;
     matcher->n_contexts++;
@@ -173,7 +185,6 @@ static bool table_init(struct rz_match_table *table)
 bool rz_matcher_init(struct rz_matcher *matcher)
 {
     memset(matcher, 0, sizeof(*matcher));
-    matcher->queue.end = &matcher->queue.first;
     matcher->contexts = calloc(CONTEXTS_MIN, sizeof(*matcher->contexts));
     matcher->contexts_mask = CONTEXTS_MIN - 1;
     bool ok = table_init(&matcher->posted);
@@ -204,44 +215,8 @@ static bool is_open(const struct rz_match_entry *receive)
     return receive->source == RZ_MATCH_ANY_SOURCE || receive->tag == RZ_MATCH_ANY_TAG;
 }
 
-/* ---- Receives ---- */
-
-/* Receives are listed in the order of posting. False: no memory. */
-static bool list_receive(struct rz_matcher *matcher, struct rz_match_entry *entry)
-{
-    if (is_open(entry)) {
-        struct rz_match_context *context = context_get(matcher, entry->context);
-        if (!context) {
-            return false;
-        }
-        rz_match_row_append(&context->open, entry);
-    } else {
-        table_insert(&matcher->posted, entry);
-    }
-    entry->number = ++matcher->next_number;
-    matcher->n_listed++;
-    return true;
-}
-
-/* Lists the receives of the queue; without memory for all of them the rest stays in it. */
-static void list_queue(struct rz_matcher *matcher)
-{
-    struct rz_match_entry *entry = matcher->queue.first, *next;
-    for (bool listed = true; entry && listed; entry = listed ? next : entry) {
-        next = entry->row_next;
-        listed = list_receive(matcher, entry);
-    }
-    matcher->queue.first = entry;
-    matcher->queue.end = &matcher->queue.first;
-    for (; entry; entry = entry->row_next) {
-        entry->number = 0;
-        entry->row_at = matcher->queue.end;
-        matcher->queue.end = &entry->row_next;
-    }
-}
-
-static struct rz_match_entry *listed_for(struct rz_matcher *matcher, uint64_t id, int32_t source,
-                                         int32_t tag)
+struct rz_match_entry *rz_match_arrive_listed(struct rz_matcher *matcher, uint64_t id,
+                                              int32_t source, int32_t tag)
 {
     struct rz_match_entry *exact = table_find(&matcher->posted, id, source, tag);
     struct rz_match_context *context = context_find(matcher, id);
@@ -252,137 +227,36 @@ static struct rz_match_entry *listed_for(struct rz_matcher *matcher, uint64_t id
     return open && (!exact || open->number < exact->number) ? open : exact;
 }
 
-static bool meets(const struct rz_match_entry *receive, uint64_t id, int32_t source, int32_t tag)
-{
-    return receive->context == id && rz_match_meets(receive->source, receive->tag, source, tag);
-}
-
-/* The receive of the queue that meets the message, or the one behind the last that may be looked
- * at. */
-static struct rz_match_entry *queued_for(const struct rz_matcher *matcher, uint32_t looks_max,
-                                         uint64_t id, int32_t source, int32_t tag)
-{
-    struct rz_match_entry *entry = matcher->queue.first;
-    for (uint32_t looks = 0; entry && looks < looks_max && !meets(entry, id, source, tag);
-         looks++) {
-        entry = entry->row_next;
-    }
-    return entry;
-}
-
-struct rz_match_entry *rz_match_arrive_more(struct rz_matcher *matcher, uint64_t id, int32_t source,
-                                            int32_t tag)
-{
-    if (matcher->n_listed == 0) {
-        struct rz_match_entry *met = queued_for(matcher, RZ_MATCH_LOOKS, id, source, tag);
-        if (!met || meets(met, id, source, tag)) {
-            return met;
-        }
-    }
-    list_queue(matcher);
-    struct rz_match_entry *listed = listed_for(matcher, id, source, tag);
-    return listed ? listed : queued_for(matcher, UINT32_MAX, id, source, tag);
-}
-
-bool rz_match_post_listed(struct rz_matcher *matcher, struct rz_match_entry *entry)
-{
-    if (!matcher->queue.first) {
-        return list_receive(matcher, entry);
-    }
-    entry->number = 0;
-    rz_match_row_append(&matcher->queue, entry);
-    return true;
-}
-
-void rz_match_unpost_listed(struct rz_matcher *matcher, struct rz_match_entry *entry)
-{
-    if (entry->number == 0) {
-        rz_match_row_remove(&matcher->queue, entry);
-        return;
-    }
-    matcher->n_listed--;
-    if (!is_open(entry)) {
-        table_remove(&matcher->posted, entry);
-        return;
-    }
-    struct rz_match_context *context = context_find(matcher, entry->context);
-    rz_assert(context != NULL);
-    rz_match_row_remove(&context->open, entry);
-}
-
-uint32_t rz_match_posted(const struct rz_matcher *matcher)
-{
-    uint32_t n = matcher->n_listed;
-    for (const struct rz_match_entry *entry = matcher->queue.first; entry;
-         entry = entry->row_next) {
-        n++;
-    }
-    return n;
-}
-
-/* ---- Messages ---- */
-
 bool rz_match_keep(struct rz_matcher *matcher, struct rz_match_entry *entry)
 {
     struct rz_match_context *context = context_get(matcher, entry->context);
     if (!context) {
         return false;
     }
-    entry->number = 0;
-    rz_match_row_append(&context->early, entry);
-    context->unlisted = context->unlisted ? context->unlisted : entry;
-    matcher->n_early++;
+    table_insert(&matcher->early, entry);
+    row_append(&context->early, entry);
     return true;
-}
-
-static void list_messages(struct rz_matcher *matcher, struct rz_match_context *context)
-{
-    for (struct rz_match_entry *entry = context->unlisted; entry; entry = entry->row_next) {
-        table_insert(&matcher->early, entry);
-        entry->number = 1;
-    }
-    context->unlisted = NULL;
-}
-
-static inline void take_out(struct rz_matcher *matcher, struct rz_match_context *context,
-                            struct rz_match_entry *entry)
-{
-    if (entry->number != 0) {
-        table_remove(&matcher->early, entry);
-    } else if (entry == context->unlisted) {
-        context->unlisted = entry->row_next;
-    }
-    rz_match_row_remove(&context->early, entry);
-    matcher->n_early--;
-}
-
-/* The first message of the context that a receive with this key meets. */
-static inline struct rz_match_entry *find_message(struct rz_matcher *matcher,
-                                                  struct rz_match_context *context, int32_t source,
-                                                  int32_t tag)
-{
-    struct rz_match_entry *entry = context->early.first;
-    bool open = source == RZ_MATCH_ANY_SOURCE || tag == RZ_MATCH_ANY_TAG;
-    for (int looks = 0; entry && (open || looks < RZ_MATCH_LOOKS); looks++) {
-        if (rz_match_meets(source, tag, entry->source, entry->tag)) {
-            return entry;
-        }
-        entry = entry->row_next;
-    }
-    if (!entry) {
-        return NULL;
-    }
-    list_messages(matcher, context);
-    return table_find(&matcher->early, context->id, source, tag);
 }
 
 struct rz_match_entry *rz_match_find(struct rz_matcher *matcher, uint64_t id, int32_t source,
                                      int32_t tag, bool take)
 {
+    struct rz_match_entry *entry;
     struct rz_match_context *context = context_find(matcher, id);
-    struct rz_match_entry *entry = context ? find_message(matcher, context, source, tag) : NULL;
+    if (!context) {
+        return NULL;
+    }
+    if (source != RZ_MATCH_ANY_SOURCE && tag != RZ_MATCH_ANY_TAG) {
+        entry = table_find(&matcher->early, id, source, tag);
+    } else {
+        entry = context->early.first;
+        while (entry && !rz_match_meets(source, tag, entry->source, entry->tag)) {
+            entry = entry->row_next;
+        }
+    }
     if (entry && take) {
-        take_out(matcher, context, entry);
+        table_remove(&matcher->early, entry);
+        row_remove(&context->early, entry);
     }
     return entry;
 }
@@ -397,12 +271,49 @@ rz_match_take_back(struct rz_matcher *matcher, uint64_t id,
         entry = entry->row_next;
     }
     if (entry) {
-        take_out(matcher, context, entry);
+        table_remove(&matcher->early, entry);
+        row_remove(&context->early, entry);
     }
     return entry;
 }
 
-/* ---- Ends of contexts ---- */
+/* The order of listing is that of posting: a lone receive is listed before the next one. */
+static bool match_list(struct rz_matcher *matcher, struct rz_match_entry *entry)
+{
+    if (is_open(entry)) {
+        struct rz_match_context *context = context_get(matcher, entry->context);
+        if (!context) {
+            return false;
+        }
+        row_append(&context->open, entry);
+    } else {
+        table_insert(&matcher->posted, entry);
+    }
+    entry->number = ++matcher->next_number;
+    matcher->n_listed++;
+    return true;
+}
+
+bool rz_match_post_listed(struct rz_matcher *matcher, struct rz_match_entry *entry)
+{
+    if (matcher->lone && !match_list(matcher, matcher->lone)) {
+        return false;
+    }
+    matcher->lone = NULL;
+    return match_list(matcher, entry);
+}
+
+void rz_match_unpost_listed(struct rz_matcher *matcher, struct rz_match_entry *entry)
+{
+    matcher->n_listed--;
+    if (!is_open(entry)) {
+        table_remove(&matcher->posted, entry);
+        return;
+    }
+    struct rz_match_context *context = context_find(matcher, entry->context);
+    rz_assert(context != NULL);
+    row_remove(&context->open, entry);
+}
 
 bool rz_match_close(struct rz_matcher *matcher, uint64_t id)
 {
@@ -414,7 +325,7 @@ bool rz_match_close(struct rz_matcher *matcher, uint64_t id)
     return true;
 }
 
-bool rz_match_closed_other(struct rz_matcher *matcher, uint64_t id)
+bool rz_match_closed(struct rz_matcher *matcher, uint64_t id)
 {
     struct rz_match_context *context = context_find(matcher, id);
     return context && context->closed;

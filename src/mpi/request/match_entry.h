@@ -15,12 +15,11 @@ struct rz_match_entry {
     uint64_t context;
     int32_t source;  /* rank in the communicator; of a receive also RZ_MATCH_ANY_SOURCE */
     int32_t tag;     /* of a receive also RZ_MATCH_ANY_TAG */
-    uint64_t number; /* set by the matcher. Of a receive, if any are listed: its order, or 0: it is
-                        not. Of a message: 1: it is in the table, 0: it is not */
-    struct rz_match_entry *bucket_next, *bucket_prev; /* in the table: in the bucket of the key */
+    uint64_t number; /* order of receives, once they are listed; set by the matcher */
+    struct rz_match_entry *bucket_next,
+        *bucket_prev; /* receives without wildcard and all messages: in the bucket of the key */
     struct rz_match_entry *row_next,
-        **row_at; /* messages: in the list of the context; receives: in the queue, or with a
-                      wildcard in the list of the context. row_at: what refers to this one */
+        *row_prev; /* receives with a wildcard and all messages: in the list of the context */
 };
 
 #endif

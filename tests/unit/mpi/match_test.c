@@ -115,7 +115,7 @@ static void matches_as_the_reference_does(void **state)
     (void)state;
     const char *given = getenv("RZ_SEED");
     uint64_t first = given ? strtoull(given, NULL, 0) : 1;
-    uint64_t last = given ? first : 160;
+    uint64_t last = given ? first : 60;
     static struct reference posted, early;
     for (uint64_t seed = first; seed <= last; seed++) {
         struct rz_random random = {.state = seed};
@@ -126,8 +126,7 @@ static void matches_as_the_reference_does(void **state)
         }
         posted.n = early.n = 0;
         assert_true(rz_matcher_init(&matcher));
-        /* In short runs few entries are left over, and mostly no table is used. */
-        for (int step = 0, steps = seed % 4 == 0 ? 3000 : 60; step < steps; step++) {
+        for (int step = 0; step < 3000; step++) {
             one_step(&matcher, &posted, &early, &random);
             if (rz_random_below(&random, 20) == 0) {
                 one_cancel(&matcher, &posted, &random);
@@ -161,83 +160,11 @@ static void many_keys_stay_findable(void **state)
     free(entries);
 }
 
-static struct rz_match_entry *some(int n)
-{
-    struct rz_match_entry *entries = calloc((size_t)n, sizeof(*entries));
-    for (int i = 0; i < n; i++) {
-        entries[i] = (struct rz_match_entry){.context = 4, .source = 1, .tag = i};
-    }
-    return entries;
-}
-
-static void what_meets_in_order_needs_no_table(void **state)
-{
-    (void)state;
-    enum { N = 1000 };
-    struct rz_matcher matcher;
-    struct rz_match_entry *receives = some(N), *messages = some(N);
-    assert_true(rz_matcher_init(&matcher));
-    for (int i = 0; i < N; i++) {
-        assert_true(rz_match_post(&matcher, &receives[i]));
-    }
-    assert_int_equal(rz_match_posted(&matcher), N);
-    for (int i = 0; i < N; i++) {
-        assert_ptr_equal(rz_match_arrive(&matcher, 4, 1, i), &receives[i]);
-        rz_match_unpost(&matcher, &receives[i]);
-        assert_int_equal(matcher.n_listed, 0);
-    }
-    for (int i = 0; i < N; i++) {
-        assert_true(rz_match_keep(&matcher, &messages[i]));
-    }
-    assert_int_equal(matcher.n_early, N);
-    for (int i = 0; i < N; i++) {
-        assert_ptr_equal(rz_match_find(&matcher, 4, 1, i, true), &messages[i]);
-        assert_int_equal(matcher.early.entries, 0);
-    }
-    assert_true(rz_match_none_kept(&matcher));
-    assert_int_equal(rz_match_posted(&matcher), 0);
-    rz_matcher_clear(&matcher);
-    free(receives);
-    free(messages);
-}
-
-/* The first receives and messages of one key stay the first when they get into the tables before
- * the others. */
-static void what_is_listed_later_stays_behind(void **state)
-{
-    (void)state;
-    enum { N = 3 * RZ_MATCH_LOOKS };
-    struct rz_matcher matcher;
-    struct rz_match_entry *receives = some(N), *messages = some(N);
-    struct rz_match_entry again[2] = {receives[N - 2], messages[N - 2]};
-    assert_true(rz_matcher_init(&matcher));
-    for (int i = 0; i < N; i++) {
-        assert_true(rz_match_post(&matcher, &receives[i]));
-        assert_true(rz_match_keep(&matcher, &messages[i]));
-    }
-    assert_ptr_equal(rz_match_arrive(&matcher, 4, 1, N - 1), &receives[N - 1]);
-    assert_ptr_equal(rz_match_find(&matcher, 4, 1, N - 1, true), &messages[N - 1]);
-    assert_int_equal(matcher.n_listed, N);
-    assert_int_equal(matcher.early.entries, N - 1);
-    assert_true(rz_match_post(&matcher, &again[0]));
-    assert_true(rz_match_keep(&matcher, &again[1]));
-    assert_ptr_equal(rz_match_arrive(&matcher, 4, 1, N - 2), &receives[N - 2]);
-    rz_match_unpost(&matcher, &receives[N - 2]);
-    assert_ptr_equal(rz_match_arrive(&matcher, 4, 1, N - 2), &again[0]);
-    assert_ptr_equal(rz_match_find(&matcher, 4, 1, N - 2, true), &messages[N - 2]);
-    assert_ptr_equal(rz_match_find(&matcher, 4, 1, N - 2, true), &again[1]);
-    rz_matcher_clear(&matcher);
-    free(receives);
-    free(messages);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matches_as_the_reference_does),
         cmocka_unit_test(many_keys_stay_findable),
-        cmocka_unit_test(what_meets_in_order_needs_no_table),
-        cmocka_unit_test(what_is_listed_later_stays_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
