@@ -229,11 +229,15 @@ void rz_liveness_refresh(uint32_t slot)
     uint64_t word = atomic_load_explicit(&rz_engine.board->rank[slot], memory_order_acquire);
     uint32_t incarnation = rz_board_incarnation(word), node = rz_board_node(word);
     struct rz_member *member = &rz_liveness.members[slot];
+    /* A process that is restored from an image keeps the nodes of the epoch in which the program
+     * began: some members have chosen by them before the image was made, and others choose now. */
+    if (!rz_engine.rewinds || member->word == 0) {
+        member->home = node;
+    }
     member->word = rz_board_rank_word(incarnation, node, RZ_PROCESS_ALIVE);
     member->process = rz_engine_number(slot, incarnation);
     member->failed = incarnation == 0;
     member->first = rz_engine.late ? rz_engine_number(slot, 0) : member->process;
-    member->home = node;
     rz_liveness.failures = rz_liveness.failures || incarnation > 1;
 }
 

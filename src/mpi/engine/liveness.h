@@ -16,8 +16,9 @@ struct rz_member {
     uint64_t word;    /* rz_board_rank_word at the last look */
     uint32_t process; /* the number of the present process; of incarnation 0: none yet */
     bool failed;      /* it has failed, has ended or never existed, and all modules were told */
-    /* The process of this slot when the epoch began, and its node: equal at all processes that
-     * existed then, too. Of incarnation 0: none, or this process did not exist itself. */
+    /* The process of this slot when the epoch began, and its node (in a job that rewinds: when the
+     * program began): equal at all processes that existed then, too. Of incarnation 0: none, or
+     * this process did not exist itself. */
     uint32_t first, home;
     struct rz_peer *peer; /* of `process`; NULL: nothing was sent to it (peer.h) */
     bool spoken_to; /* in the last epoch; the connection was closed with that epoch, or is dormant
