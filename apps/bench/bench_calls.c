@@ -14,6 +14,11 @@
  *   unexpected N times 32 MPI_Recv by rank 0, of messages that have arrived during an MPI_Recv of
  *              another one
  *   allreduce  N MPI_Allreduce of one double on MPI_COMM_SELF, by rank 0
+ *   bcast      N MPI_Bcast of 8 bytes from rank 0 to rank 1, which is not in an MPI call meanwhile
+ *   bcast-leaf as bcast, from rank 1 to rank 0; the message is there when the call begins
+ *   reduce     N MPI_Reduce of one double (MPI_SUM) to rank 0; the value of rank 1 is there when
+ *              the call begins
+ *   reduce-leaf as reduce, to rank 1, which is not in an MPI call meanwhile
  *   put        N MPI_Put of 8 bytes to rank 1 and MPI_Win_flush, within MPI_Win_lock of a window of
  *              MPI_Win_allocate
  *   get        as put, by MPI_Get
@@ -24,7 +29,8 @@
  * FILE holds zero bytes and is mapped by both ranks, which take turns by it: no MPI call waits, so
  * each call takes the same number of instructions each time. The calls of `valgrind
  * --tool=callgrind --toggle-collect='*MPI_Send'` with two values of N differ by those of one call
- * times the difference of N.
+ * times the difference of N. Of a collective operation both ranks call the same function, so
+ * the calls of one rank are those below the function `counted_call` of this program.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -128,6 +134,53 @@ static void allreduce_one(int peer)
     MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
 }
 
+static void bcast_from(int root)
+{
+    MPI_Bcast(&value, 8, MPI_BYTE, root, MPI_COMM_WORLD);
+}
+
+static void reduce_to(int root)
+{
+    MPI_Reduce(&value, &result, 1, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+}
+
+static void bcast_here(int peer)
+{
+    bcast_from(1 - peer);
+}
+
+static void reduce_here(int peer)
+{
+    reduce_to(1 - peer);
+}
+
+/* Not inlined: valgrind knows it by its name. */
+void counted_call(void (*call)(int root), int root) __attribute__((noinline));
+void counted_call(void (*call)(int root), int root)
+{
+    call(root);
+}
+
+static void bcast_root(int peer)
+{
+    counted_call(bcast_from, 1 - peer);
+}
+
+static void bcast_leaf(int peer)
+{
+    counted_call(bcast_from, peer);
+}
+
+static void reduce_root(int peer)
+{
+    counted_call(reduce_to, 1 - peer);
+}
+
+static void reduce_leaf(int peer)
+{
+    counted_call(reduce_to, peer);
+}
+
 static MPI_Win window;
 static const int64_t one = 1;
 
@@ -184,6 +237,10 @@ static const struct {
     {"posted", nothing, irecv_several, send_several, NO_WINDOW, waitall_several},
     {"unexpected", send_several_and_last, recv_last_and_several, nothing, NO_WINDOW, NULL},
     {"allreduce", nothing, allreduce_one, nothing, NO_WINDOW, NULL},
+    {"bcast", nothing, bcast_root, bcast_from, NO_WINDOW, NULL},
+    {"bcast-leaf", bcast_here, bcast_leaf, nothing, NO_WINDOW, NULL},
+    {"reduce", reduce_to, reduce_root, nothing, NO_WINDOW, NULL},
+    {"reduce-leaf", nothing, reduce_leaf, reduce_here, NO_WINDOW, NULL},
     {"put", nothing, put_one, nothing, LOCKED, NULL},
     {"get", nothing, get_one, nothing, LOCKED, NULL},
     {"fetch", nothing, fetch_one, nothing, LOCKED, NULL},
@@ -224,8 +281,11 @@ int main(int argc, char **argv)
         i++;
     }
     if (at == MAP_FAILED || i == n_cases) {
-        fprintf(stderr, "usage: bench_calls FILE send|recv|isend|irecv|posted|unexpected|allreduce|"
-                        "put|get|fetch|swap|lock N; FILE has 4096 zero bytes\n");
+        fprintf(stderr, "usage: bench_calls FILE CALL N; FILE has 4096 zero bytes; CALL is one of");
+        for (i = 0; i < n_cases; i++) {
+            fprintf(stderr, " %s", cases[i].name);
+        }
+        fprintf(stderr, "\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     turn = at;

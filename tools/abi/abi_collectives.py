@@ -14,6 +14,9 @@ Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv Neig
 # Those whose blocking call needs no schedule on a communicator of one process (src/mpi/coll/coll_alone.c).
 ALONE = ("Barrier", "Bcast", "Allreduce")
 
+# Those whose blocking call needs none for few bytes, either (src/mpi/coll/coll_short.c).
+SHORT = ("Bcast", "Reduce")
+
 HEAD = """\
 /*
  * {0}
@@ -40,12 +43,22 @@ def alone(tables, operation):
             f"{name}({', '.join(p.name for _, p in types)})")
 
 
+def short(tables, operation):
+    """The same of the function that does it where few bytes go along the tree."""
+    types = tables.chapter_types(tables.by_name[f"MPI_{operation}"])
+    name = f"rz_coll_short_{operation.lower()}"
+    return (f"bool {name}({', '.join(abi_chapter.parameter(kind, p) for kind, p in types)}, int *error)",
+            f"{name}({', '.join(p.name for _, p in types)}, &error)")
+
+
 def plans(tables):
     out = [HEAD.format("What each collective operation does with its arguments: adds its steps to the schedule.")]
     out.append('#ifndef RZ_MPI_COLL_PLANS_H\n#define RZ_MPI_COLL_PLANS_H\n\n#include "mpi/coll/schedule.h"\n\n')
     out += [wrap(plan(tables, operation)[0] + ";", 100) + "\n" for operation in OPERATIONS]
     out.append("\n/* The same, at once, in a communicator of which rz_comm_is_alone is true. */\n")
     out += [wrap(alone(tables, operation)[0] + ";", 100) + "\n" for operation in ALONE]
+    out.append("\n/* The same for few bytes along the tree: whether it was done; then *error is the result. */\n")
+    out += [wrap(short(tables, operation)[0] + ";", 100) + "\n" for operation in SHORT]
     return "".join([*out, "\n#endif\n"])
 
 
@@ -62,9 +75,12 @@ def forms(tables):
             before = "    (void)info;\n" if name.endswith("_init") else ""
             if name == f"MPI_{operation}" and operation in ALONE:
                 before = f"    if (rz_comm_is_alone(comm)) {{\n        return {alone(tables, operation)[1]};\n    }}\n"
+            direct = name == f"MPI_{operation}" and operation in SHORT
+            if direct:
+                before += f"    int error;\n    if ({short(tables, operation)[1]}) {{\n        return error;\n    }}\n"
             out.append(f"\n{wrap(abi_chapter.prototype(tables, function), 100)}\n{{\n{before}"
                        "    struct rz_schedule *schedule;\n"
-                       f'    int error = {begin}(comm, "{name}", &schedule);\n'
+                       f'    {"" if direct else "int "}error = {begin}(comm, "{name}", &schedule);\n'
                        "    if (error != MPI_SUCCESS) {\n        return error;\n    }\n"
                        f"    return {end};\n}}\n")
     return "".join(out)

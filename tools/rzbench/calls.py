@@ -8,28 +8,34 @@ from .rma import ON_A_NODE
 from .systems import ENDINGS, MPICH
 from .table import Table
 
+# The function of bench_calls that holds a collective call of rank 0: rank 1 calls the same MPI function.
+OF_A_RANK = ("counted_call",)
 # What is counted in each case of bench_calls: these functions and what they call.
 COUNTED = {"send": ("MPI_Send",), "recv": ("MPI_Recv",), "isend": ("MPI_Isend", "MPI_Wait"), "irecv": ("MPI_Irecv", "MPI_Wait"),
-           "posted": ("MPI_Irecv", "MPI_Waitall"), "unexpected": ("MPI_Recv",), "allreduce": ("MPI_Allreduce",),
+           "posted": ("MPI_Irecv", "MPI_Waitall"), "unexpected": ("MPI_Recv",),
+           "allreduce": ("MPI_Allreduce",), "bcast": OF_A_RANK, "bcast-leaf": OF_A_RANK, "reduce": OF_A_RANK, "reduce-leaf": OF_A_RANK,
            "put": ("MPI_Put", "MPI_Win_flush"), "get": ("MPI_Get", "MPI_Win_flush"),
            "fetch": ("MPI_Fetch_and_op", "MPI_Win_flush"), "swap": ("MPI_Compare_and_swap", "MPI_Win_flush"),
            "lock": ("MPI_Win_lock", "MPI_Put", "MPI_Win_unlock")}
 TITLES = {"send": "MPI_Send, 8 B", "recv": "MPI_Recv, 8 B", "isend": "MPI_Isend and MPI_Wait, 8 B", "irecv": "MPI_Irecv and MPI_Wait, 8 B",
           "posted": "a message of 32 MPI_Irecv and MPI_Waitall, 8 B", "unexpected": "MPI_Recv of an unexpected message, 8 B",
-          "allreduce": "MPI_Allreduce, one double, MPI_COMM_SELF", "put": "MPI_Put and MPI_Win_flush, 8 B",
+          "allreduce": "MPI_Allreduce, one double, MPI_COMM_SELF",
+          "bcast": "MPI_Bcast, 8 B, root of 2 ranks", "bcast-leaf": "MPI_Bcast, 8 B, other rank",
+          "reduce": "MPI_Reduce, one double, root of 2 ranks", "reduce-leaf": "MPI_Reduce, one double, other rank",
+          "put": "MPI_Put and MPI_Win_flush, 8 B",
           "get": "MPI_Get and MPI_Win_flush, 8 B", "fetch": "MPI_Fetch_and_op and MPI_Win_flush", "swap": "MPI_Compare_and_swap and MPI_Win_flush",
           "lock": "MPI_Win_lock, MPI_Put of 8 B, MPI_Win_unlock"}
-# MPICH's target has to be in a call, too: these are not counted there.
-ONE_SIDED = ("put", "get", "fetch", "swap", "lock")
+# MPICH's other rank has to be in a call, too: these are not counted there.
+OF_BOTH = ("bcast", "bcast-leaf", "reduce", "reduce-leaf", "put", "get", "fetch", "swap", "lock")
 # So many messages in each step, where it is not one.
 MESSAGES = {"posted": 32, "unexpected": 32}
 FEW, MANY = 500, 1500  # calls; what two runs differ by is that of MANY - FEW calls
 
 TEXT = """Instructions of one call, by `valgrind --tool=callgrind`: of the difference between {many} and {few} calls. Two ranks of a node take turns outside
-MPI, so that no call waits: a message that is received is there when the call begins, and the receiver of one that is sent is not in an MPI call. The target
-of one-sided communication is not, either; with MPICH it would have to be. The window is one of MPI_Win_allocate, in one epoch of MPI_Win_lock. Of 32
-receives that were posted before their messages came, and of 32 messages that came before their receives, one is given; of the latter with its part of the
-MPI_Recv of another message, in which all of them arrive."""
+MPI, so that no call waits: a message that is received is there when the call begins, and the receiver of one that is sent is not in an MPI call. The other
+rank of a collective operation or of one-sided communication is not, either; with MPICH it would have to be. The window is one of
+MPI_Win_allocate, in one epoch of MPI_Win_lock. Of 32 receives that were posted before their messages came, and of 32 messages that came before their
+receives, one is given; of the latter with its part of the MPI_Recv of another message, in which all of them arrive."""
 
 
 def total(prefix):
@@ -74,7 +80,7 @@ def counted(bench):
     bench.say("\n" + TEXT.format(few=FEW, many=MANY) + "\n")
     for call, title in TITLES.items():
         for system in systems:
-            counts = bench.may_go_on() and not (system == MPICH and call in ONE_SIDED)
+            counts = bench.may_go_on() and not (system == MPICH and call in OF_BOTH)
             value = count(bench, system, call) if counts else None
             if value is not None:
                 table.cell(title, system).put(0, value)

@@ -203,7 +203,7 @@ static bool applies(const struct rule *rule, unsigned needed, MPI_Count bytes, i
 
 static unsigned traits_of_comm(struct rz_comm *comm)
 {
-    int ranks = rz_comm_size(comm);
+    int ranks = comm->group->size;
     enum rz_crowd crowd = rz_comm_crowd(comm);
     enum rz_grouping grouping = rz_comm_grouping(comm);
     bool loose = rz_comm_hint(rz_comm_whole(comm), RZ_HINT_REPRODUCIBLE);
@@ -243,7 +243,10 @@ static enum rz_coll_algorithm by_rules(enum rz_coll_operation operation, MPI_Cou
     return RZ_COLL_TREE; /* not reached: the first rule of each row always applies */
 }
 
-/* The last choice for each operation: the same call is often made many times in a row. */
+struct rz_coll_choice rz_coll_last[RZ_COLL_OPERATIONS];
+
+/* The same for all communicators of as many ranks that are alike: a program may use several in
+ * turn. */
 static struct choice {
     MPI_Count bytes;
     int ranks; /* 0: none yet */
@@ -268,15 +271,28 @@ static void put_in_force(const struct own_rules *rules)
 {
     in_force = rules;
     memset(last_choice, 0, sizeof(last_choice));
+    memset(rz_coll_last, 0, sizeof(rz_coll_last));
 }
 
 uint64_t rz_coll_chosen[RZ_COLL_ALGORITHMS];
 
+enum rz_coll_algorithm rz_coll_choose_anew(struct rz_comm *comm, enum rz_coll_operation operation,
+                                           MPI_Count bytes, unsigned traits)
+{
+    enum rz_coll_algorithm algorithm =
+        choose(operation, bytes, comm->group->size, all_traits(traits | traits_of_comm(comm)));
+    rz_coll_last[operation] = (struct rz_coll_choice){.context = comm->context + 1,
+                                                      .bytes = bytes,
+                                                      .hints = rz_comm_whole(comm)->hints,
+                                                      .traits = traits,
+                                                      .algorithm = algorithm};
+    return algorithm;
+}
+
 enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operation operation,
                                       MPI_Count bytes, unsigned traits)
 {
-    enum rz_coll_algorithm algorithm =
-        choose(operation, bytes, rz_comm_size(comm), all_traits(traits | traits_of_comm(comm)));
+    enum rz_coll_algorithm algorithm = rz_coll_would_choose(comm, operation, bytes, traits);
     rz_coll_chosen[algorithm]++;
     return algorithm;
 }

@@ -79,6 +79,29 @@ enum rz_coll_trait {
 enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operation operation,
                                       MPI_Count bytes, unsigned traits);
 
+/* The last choice for each operation: the same call is often made many times in a row. */
+struct rz_coll_choice {
+    uint64_t context; /* of the communicator, plus 1; 0: none yet */
+    MPI_Count bytes;
+    uint32_t hints; /* of the communicator */
+    unsigned traits;
+    enum rz_coll_algorithm algorithm;
+};
+extern struct rz_coll_choice rz_coll_last[RZ_COLL_OPERATIONS] RZ_OWN;
+
+/* As rz_coll_choose, without counting the choice. _anew: it is not the last one. */
+enum rz_coll_algorithm rz_coll_choose_anew(struct rz_comm *comm, enum rz_coll_operation operation,
+                                           MPI_Count bytes, unsigned traits);
+static inline enum rz_coll_algorithm rz_coll_would_choose(struct rz_comm *comm,
+                                                          enum rz_coll_operation operation,
+                                                          MPI_Count bytes, unsigned traits)
+{
+    const struct rz_coll_choice *last = &rz_coll_last[operation];
+    bool same = last->context == comm->context + 1 && last->bytes == bytes &&
+                last->hints == rz_comm_whole(comm)->hints && last->traits == traits;
+    return same ? last->algorithm : rz_coll_choose_anew(comm, operation, bytes, traits);
+}
+
 /* How often each algorithm was chosen by this process. */
 extern uint64_t rz_coll_chosen[RZ_COLL_ALGORITHMS];
 

@@ -241,7 +241,7 @@ struct rz_schedule *rz_plan_allreduce(struct rz_schedule *schedule,
     }
     struct rz_team all = rz_team_of_all(schedule);
     switch (rz_coll_choose(rz_schedule_comm(schedule), RZ_COLL_ALLREDUCE, bytes,
-                           rz_reduction_traits(schedule, reduction) |
+                           rz_reduction_traits(rz_schedule_comm(schedule), reduction) |
                                rz_cells_trait(schedule, bytes))) {
     case RZ_COLL_CELLS:
         allreduce_cells(schedule, reduction);

@@ -45,7 +45,7 @@ struct rz_schedule *rz_plan_reduce(struct rz_schedule *schedule,
     }
     struct rz_team all = rz_team_of_all(schedule);
     switch (rz_coll_choose(rz_schedule_comm(schedule), RZ_COLL_REDUCE, bytes,
-                           rz_reduction_traits(schedule, reduction))) {
+                           rz_reduction_traits(rz_schedule_comm(schedule), reduction))) {
     case RZ_COLL_DIRECT:
         if (rz_parts_divide(schedule, &whole, &parts)) {
             struct rz_part value = rz_reduce_part(schedule, reduction, parts);

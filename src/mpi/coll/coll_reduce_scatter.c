@@ -24,7 +24,7 @@ struct rz_schedule *rz_plan_reduce_scatter(struct rz_schedule *schedule,
     struct rz_part mine = {reduction->to, rz_counts_at(row.counts, rank), reduction->datatype};
     if (rz_coll_choose(rz_schedule_comm(schedule), RZ_COLL_REDUCE_SCATTER,
                        rz_reduction_bytes(&whole),
-                       rz_reduction_traits(schedule, &whole)) == RZ_COLL_DIRECT) {
+                       rz_reduction_traits(rz_schedule_comm(schedule), &whole)) == RZ_COLL_DIRECT) {
         struct rz_part value = rz_reduce_part(schedule, &whole, row);
         rz_schedule_copy_some(schedule, &value, &mine);
         return schedule;

@@ -129,7 +129,7 @@ void rz_leaders_bcast(struct rz_schedule *schedule, const struct rz_part *part,
 void rz_leaders_reduce(struct rz_schedule *schedule, const struct rz_reduction *reduction,
                        const struct rz_leaders *leaders)
 {
-    bool row = rz_reduction_traits(schedule, reduction) & RZ_COLL_ROW;
+    bool row = rz_reduction_traits(rz_schedule_comm(schedule), reduction) & RZ_COLL_ROW;
     if (leaders->flat && row && rz_reduction_bytes(reduction) <= FLAT_BYTES_MAX) {
         rz_reduce_flat(schedule, reduction, &leaders->here, leaders->head);
     } else {

@@ -2,10 +2,10 @@
 /* Steps of reductions, and the ways to the value of a vector. */
 #include "mpi/coll/reduction.h"
 
-unsigned rz_reduction_traits(struct rz_schedule *schedule, const struct rz_reduction *reduction)
+unsigned rz_reduction_traits(const struct rz_comm *comm, const struct rz_reduction *reduction)
 {
     const struct rz_datatype *datatype = reduction->datatype;
-    bool elements = reduction->count >= rz_comm_size(rz_schedule_comm(schedule));
+    bool elements = reduction->count >= comm->group->size;
     MPI_Count step = datatype->extent < 0 ? -datatype->extent : datatype->extent;
     bool row = step >= datatype->true_extent;
     return RZ_COLL_ELEMENTS_IF(elements) | (row ? (unsigned)RZ_COLL_ROW : 0U) |

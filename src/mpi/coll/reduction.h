@@ -15,7 +15,7 @@ static inline MPI_Count rz_reduction_bytes(const struct rz_reduction *reduction)
 }
 
 /* What rz_coll_choose must know of it. */
-unsigned rz_reduction_traits(struct rz_schedule *schedule, const struct rz_reduction *reduction);
+unsigned rz_reduction_traits(const struct rz_comm *comm, const struct rz_reduction *reduction);
 
 /* ---- Steps ---- */
 

@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "mpi/agree/comm_uniform.h"
+#include "mpi/coll/pending.h"
 #include "mpi/p2p/inquiry.h"
 #include "mpi/p2p/p2p_inside.h"
 #include "mpi/request/wait.h"
@@ -38,20 +39,16 @@ struct block {
 #define KEPT_MAX 16
 
 struct rz_schedule {
-    struct rz_schedule *next; /* in the list of kept schedules */
-    struct rz_comm *comm;
-    int tag;
-    int error;     /* the first error */
-    bool over;     /* no further step is begun */
-    bool blocking; /* the call does */
-    bool at_once;  /* steps run as they are added */
-    bool tells;    /* it sends nothing more, and tells those that wait for it: this one last */
+    struct rz_schedule *next;  /* in the list of kept schedules */
+    struct rz_comm *comm;      /* as rz_schedule_turn has set it; pending.whole: of the operation */
+    struct rz_pending pending; /* the messages that were begun, and the first error */
+    bool blocking;             /* the call does */
+    bool at_once;              /* steps run as they are added */
+    /* of those that were told that this process sends nothing more, the last one */
     const struct rz_comm *told_comm;
     int told_peer;
     struct step *steps;
     size_t n, max, at; /* at: the next step to begin */
-    struct rz_request **pending;
-    size_t n_pending, pending_max;
     struct block *blocks;
     bool uniform;                   /* all members get the same error (agree/comm_uniform.h) */
     bool part;                      /* of a call that makes a communicator */
@@ -60,10 +57,7 @@ struct rz_schedule {
     struct rz_request *request; /* of a non-blocking uniform operation */
     bool told; /* its local result was proposed; the agreement's decision ends it */
     uint64_t operation;
-    /* the communicator of the operation, whatever rz_schedule_turn has set */
-    struct rz_comm *whole;
     struct rz_participation participation;
-    size_t complete; /* so many of `pending`, in order, were found complete */
 };
 
 static struct rz_schedule *kept;
@@ -93,13 +87,13 @@ static void schedule_free(struct rz_schedule *schedule)
 {
     blocks_free(schedule->blocks);
     free(schedule->steps);
-    free(schedule->pending);
+    free(schedule->pending.request);
     free(schedule);
 }
 
 static void schedule_release(struct rz_schedule *schedule)
 {
-    rz_assert(schedule->n_pending == 0);
+    rz_assert(schedule->pending.n == 0);
     rz_uniform_results_end(schedule->row);
     for (size_t i = 0; i < schedule->n; i++) {
         struct step *step = &schedule->steps[i];
@@ -177,11 +171,7 @@ void *rz_schedule_room(struct rz_schedule *schedule, MPI_Count count,
     return memory + below - datatype->true_lb;
 }
 
-static void note(struct rz_schedule *schedule, int error)
-{
-    schedule->error = schedule->error != MPI_SUCCESS ? schedule->error : error;
-    schedule->over |= error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE;
-}
+static void gave_up(struct rz_pending *pending);
 
 static int schedule_new(struct rz_comm *comm, uint64_t operation, bool uniform,
                         struct rz_schedule **schedule)
@@ -190,11 +180,11 @@ static int schedule_new(struct rz_comm *comm, uint64_t operation, bool uniform,
     if (!made) {
         return MPI_ERR_NO_MEM;
     }
-    made->comm = made->whole = comm;
+    made->comm = comm;
     made->operation = operation;
-    made->tag = rz_comm_operation_tag(operation);
-    made->error = MPI_SUCCESS;
-    made->over = made->blocking = made->at_once = made->tells = false;
+    rz_pending_begin(&made->pending, comm, rz_comm_operation_tag(operation));
+    made->pending.gave_up = gave_up;
+    made->blocking = made->at_once = false;
     made->n = made->at = 0;
     made->uniform = uniform;
     made->part = false;
@@ -240,7 +230,7 @@ static void begin_result(struct rz_schedule *schedule)
         return;
     }
     struct rz_uniform_results *row =
-        schedule->row ? schedule->row : rz_uniform_results_of(schedule->whole);
+        schedule->row ? schedule->row : rz_uniform_results_of(schedule->pending.whole);
     if (!row) { /* this process cannot tell the others its result either */
         schedule->uniform = false;
         rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
@@ -249,19 +239,20 @@ static void begin_result(struct rz_schedule *schedule)
     rz_uniform_result_begin(row, &schedule->result);
 }
 
-/* Makes space for one more request at the end of `pending`; false: no memory. */
+/* Makes space for one more message; false: no memory. */
 static bool pending_reserve(struct rz_schedule *schedule)
 {
-    if (schedule->n_pending < schedule->pending_max) {
+    if (schedule->pending.n < schedule->pending.max) {
         return true;
     }
-    size_t more = schedule->pending_max == 0 ? 16 : 2 * schedule->pending_max;
-    struct rz_request **larger = realloc(schedule->pending, more * sizeof(struct rz_request *));
+    size_t more = schedule->pending.max == 0 ? 16 : 2 * schedule->pending.max;
+    struct rz_request **larger =
+        realloc(schedule->pending.request, more * sizeof(struct rz_request *));
     if (!larger) {
         return false;
     }
-    schedule->pending = larger;
-    schedule->pending_max = more;
+    schedule->pending.request = larger;
+    schedule->pending.max = more;
     return true;
 }
 
@@ -270,10 +261,10 @@ static bool pending_reserve(struct rz_schedule *schedule)
 static void tell_absence_of(struct rz_schedule *schedule, const struct step *step)
 {
     bool told = schedule->told_comm == step->comm && schedule->told_peer == step->peer;
-    if (schedule->tells && step->kind == STEP_SEND && !told && !rz_engine.rollback) {
+    if (step->kind == STEP_SEND && !told) {
         schedule->told_comm = step->comm;
         schedule->told_peer = step->peer;
-        rz_absence_tell(step->comm, step->peer, schedule->tag);
+        rz_pending_tell(&schedule->pending, step->comm, step->peer);
     }
 }
 
@@ -281,70 +272,35 @@ static void tell_absence_of(struct rz_schedule *schedule, const struct step *ste
  * yet. */
 static void tell_absence(struct rz_schedule *schedule)
 {
-    schedule->tells = schedule->whole->collectives_failed;
     schedule->told_comm = NULL;
     for (size_t i = schedule->at; i < schedule->n; i++) {
         tell_absence_of(schedule, &schedule->steps[i]);
     }
 }
 
-/*
- * The operation will not succeed: this process waits for no further message of it, and sends none.
- * Processes that wait for one are told now, and not when all that this process has sent was read:
- * members of a communicator could otherwise wait for one another to read. A process that fails in a
- * part of an operation leaves all of it.
- */
-static void give_up(struct rz_schedule *schedule, int error)
+static void gave_up(struct rz_pending *pending)
 {
-    note(schedule, error);
-    for (size_t i = 0; i < schedule->n_pending; i++) {
-        struct rz_request *request = schedule->pending[i];
-        if (!request->complete && !(request->flags & RZ_REQUEST_SEND)) {
-            request->class->cancel(request);
-        }
-    }
-    tell_absence(schedule);
-    struct rz_participation *all = rz_operation_find(schedule->whole, schedule->tag);
-    if (all) {
-        rz_operation_end(schedule->whole, all);
-    }
-}
-
-/* The error of a message, if the operation needs the message. */
-static int error_of_message(const struct rz_request *request)
-{
-    bool unneeded = request->flags & RZ_REQUEST_SEND && request->error == MPI_ERR_PROC_FAILED;
-    return unneeded ? MPI_SUCCESS : request->error;
+    tell_absence(
+        (struct rz_schedule *)(void *)((char *)pending - offsetof(struct rz_schedule, pending)));
 }
 
 static void begin_message(struct rz_schedule *schedule, const struct step *step)
 {
-    if (!pending_reserve(schedule)) {
-        give_up(schedule, MPI_ERR_NO_MEM);
-        return;
-    }
-    struct rz_request *request = NULL;
     bool sends = step->kind == STEP_SEND;
     const struct rz_p2p_message message = {.buffer =
                                                sends ? (void *)(uintptr_t)step->from : step->to,
                                            .count = sends ? step->from_count : step->to_count,
                                            .datatype = sends ? step->from_type : step->to_type,
                                            .peer = step->peer,
-                                           .tag = schedule->tag,
+                                           .tag = schedule->pending.tag,
                                            .comm = step->comm,
                                            .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE};
-    int error = sends ? rz_p2p_isend(&message, &request) : rz_p2p_irecv(&message, &request);
-    if (error != MPI_SUCCESS) {
-        give_up(schedule, error);
-        return;
-    }
-    if (!request) {
-        return; /* the message has left */
-    }
-    schedule->pending[schedule->n_pending++] = request;
-    error = request->complete ? error_of_message(request) : MPI_SUCCESS;
-    if (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE) {
-        give_up(schedule, error);
+    if (!pending_reserve(schedule)) {
+        rz_pending_give_up(&schedule->pending, MPI_ERR_NO_MEM);
+    } else if (sends) {
+        rz_pending_send(&schedule->pending, &message);
+    } else {
+        rz_pending_recv(&schedule->pending, &message);
     }
 }
 
@@ -356,8 +312,9 @@ static void begin_step(struct rz_schedule *schedule, const struct step *step)
         begin_message(schedule, step);
         break;
     case STEP_COPY:
-        note(schedule, rz_datatype_copy(step->from_type, step->from_count, step->from,
-                                        step->to_type, step->to_count, step->to));
+        rz_pending_note(&schedule->pending,
+                        rz_datatype_copy(step->from_type, step->from_count, step->from,
+                                         step->to_type, step->to_count, step->to));
         break;
     case STEP_COMBINE:
         rz_op_apply(step->op, step->from, step->to, step->to_count, step->to_type);
@@ -370,15 +327,15 @@ static void begin_step(struct rz_schedule *schedule, const struct step *step)
 /* Begins steps up to the next fence at which a message is pending; false: the end was reached. */
 static bool advance(struct rz_schedule *schedule)
 {
-    while (!schedule->over && schedule->at < schedule->n) {
+    while (!schedule->pending.over && schedule->at < schedule->n) {
         const struct step *step = &schedule->steps[schedule->at];
-        if (step->kind == STEP_FENCE && schedule->n_pending > 0) {
+        if (step->kind == STEP_FENCE && schedule->pending.n > 0) {
             return true;
         }
         schedule->at++;
         begin_step(schedule, step);
     }
-    return schedule->n_pending > 0;
+    return schedule->pending.n > 0;
 }
 
 /*
@@ -388,9 +345,10 @@ static bool advance(struct rz_schedule *schedule)
  */
 static void refuse(struct rz_schedule *schedule)
 {
-    note(schedule, MPI_ERR_PROC_FAILED);
-    if (!schedule->whole->refusal_told) {
-        schedule->whole->refusal_told = true;
+    rz_pending_note(&schedule->pending, MPI_ERR_PROC_FAILED);
+    if (!schedule->pending.whole->refusal_told) {
+        schedule->pending.whole->refusal_told = true;
+        schedule->pending.tells = true;
         tell_absence(schedule);
     }
 }
@@ -399,74 +357,23 @@ static void refuse(struct rz_schedule *schedule)
  * whole. */
 static void begin_steps(struct rz_schedule *schedule)
 {
-    struct rz_comm *comm = schedule->whole;
-    schedule->at = schedule->complete = 0;
+    struct rz_comm *comm = schedule->pending.whole;
+    schedule->at = schedule->pending.complete = 0;
     if (comm->revoked) {
-        note(schedule, MPI_ERR_REVOKED);
-    } else if (rz_operation_find(comm, schedule->tag)) {
+        rz_pending_note(&schedule->pending, MPI_ERR_REVOKED);
+    } else if (rz_operation_find(comm, schedule->pending.tag)) {
         return;
     } else if (comm->collectives_failed) {
         refuse(schedule);
     } else {
-        rz_operation_begin(comm, &schedule->participation, schedule->tag);
+        rz_operation_begin(comm, &schedule->participation, schedule->pending.tag);
     }
 }
 
 /* Called after the last step. */
 static void end_steps(struct rz_schedule *schedule)
 {
-    rz_operation_end(schedule->whole, &schedule->participation);
-}
-
-/* If a pending message has failed already, the others are not waited for. */
-static void look_for_failures(struct rz_schedule *schedule)
-{
-    for (size_t i = 0; i < schedule->n_pending && !schedule->over; i++) {
-        const struct rz_request *request = schedule->pending[i];
-        int error = request->complete ? error_of_message(request) : MPI_SUCCESS;
-        if (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE) {
-            give_up(schedule, error);
-        }
-    }
-}
-
-/* Whether no message is pending any more. */
-static bool is_settled(void *arg)
-{
-    struct rz_schedule *schedule = arg;
-    if (__builtin_expect(schedule->whole->collectives_failed, 0)) {
-        look_for_failures(schedule);
-    }
-    while (schedule->complete < schedule->n_pending &&
-           schedule->pending[schedule->complete]->complete) {
-        schedule->complete++;
-    }
-    return schedule->complete == schedule->n_pending;
-}
-
-/* Destroys the requests that were pending. */
-static void collect(struct rz_schedule *schedule)
-{
-    for (size_t i = 0; i < schedule->n_pending; i++) {
-        note(schedule, error_of_message(schedule->pending[i]));
-        rz_request_destroy(schedule->pending[i]);
-    }
-    schedule->n_pending = schedule->complete = 0;
-}
-
-static void settle(struct rz_schedule *schedule)
-{
-    if (!is_settled(schedule)) {
-        const struct rz_request *request = schedule->pending[schedule->complete];
-        struct rz_blocked blocked = {.call = request->comm->call,
-                                     .comm = request->comm,
-                                     .operation = request->comm->operations,
-                                     .peer = rz_wait_peer(request),
-                                     .tag = request->tag};
-        /* At a roll-back all of them have ended, so they can be destroyed here, too. */
-        rz_engine_wait(&blocked, is_settled, schedule);
-    }
-    collect(schedule);
+    rz_operation_end(schedule->pending.whole, &schedule->participation);
 }
 
 bool rz_schedule_is_blocking(const struct rz_schedule *schedule)
@@ -476,7 +383,7 @@ bool rz_schedule_is_blocking(const struct rz_schedule *schedule)
 
 bool rz_schedule_is_over(const struct rz_schedule *schedule)
 {
-    return schedule->over;
+    return schedule->pending.over;
 }
 
 uint64_t rz_schedule_operation(const struct rz_schedule *schedule)
@@ -486,41 +393,41 @@ uint64_t rz_schedule_operation(const struct rz_schedule *schedule)
 
 int rz_schedule_error(const struct rz_schedule *schedule)
 {
-    return schedule->error;
+    return schedule->pending.error;
 }
 
 size_t rz_schedule_pending(const struct rz_schedule *schedule)
 {
-    return schedule->n_pending;
+    return schedule->pending.n;
 }
 
 int rz_schedule_error_of(const struct rz_schedule *schedule, size_t k)
 {
-    const struct rz_request *request = schedule->pending[k];
+    const struct rz_request *request = schedule->pending.request[k];
     return request->complete ? request->error : MPI_SUCCESS;
 }
 
 void rz_schedule_forget(struct rz_schedule *schedule)
 {
-    for (size_t i = 0; i < schedule->n_pending; i++) {
-        struct rz_request *request = schedule->pending[i];
+    for (size_t i = 0; i < schedule->pending.n; i++) {
+        struct rz_request *request = schedule->pending.request[i];
         if (!request->complete) {
             request->class->cancel(request);
         }
         rz_request_destroy(request);
     }
-    schedule->n_pending = schedule->complete = 0;
+    schedule->pending.n = schedule->pending.complete = 0;
 }
 
 /* ---- Adding steps ---- */
 
 void rz_schedule_refuse(struct rz_schedule *schedule, int error)
 {
-    if (schedule->n_pending > 0) {
-        give_up(schedule, error);
+    if (schedule->pending.n > 0) {
+        rz_pending_give_up(&schedule->pending, error);
     } else {
-        note(schedule, error);
-        schedule->over = true;
+        rz_pending_note(&schedule->pending, error);
+        schedule->pending.over = true;
     }
 }
 
@@ -551,12 +458,12 @@ static void record(struct rz_schedule *schedule, const struct step *step)
 
 static void run_at_once(struct rz_schedule *schedule, const struct step *step)
 {
-    if (schedule->over) {
+    if (schedule->pending.over) {
         tell_absence_of(schedule, step);
     } else if (step->kind != STEP_FENCE) {
         begin_step(schedule, step);
-    } else if (schedule->n_pending > 0) {
-        settle(schedule);
+    } else if (schedule->pending.n > 0) {
+        rz_pending_settle(&schedule->pending);
     }
 }
 
@@ -631,7 +538,7 @@ void rz_schedule_run_now(struct rz_schedule *schedule)
     begin_result(schedule);
     begin_steps(schedule);
     while (advance(schedule)) {
-        settle(schedule);
+        rz_pending_settle(&schedule->pending);
     }
 }
 
@@ -650,14 +557,14 @@ int rz_schedule_begin_now(struct rz_comm *comm, const char *call, struct rz_sche
 int rz_schedule_run(struct rz_schedule *schedule)
 {
     rz_schedule_run_now(schedule);
-    if (schedule->n_pending > 0) {
-        settle(schedule);
+    if (schedule->pending.n > 0) {
+        rz_pending_settle(&schedule->pending);
     }
     end_steps(schedule);
-    int error = schedule->error;
+    int error = schedule->pending.error;
     rz_need_memory(!schedule->part || error != MPI_ERR_NO_MEM, RZ_FOR_CREATION);
     if (schedule->uniform && error != RZM_ROLLBACK) {
-        error = rz_uniform_result_wait(&schedule->result, error, schedule->whole->call);
+        error = rz_uniform_result_wait(&schedule->result, error, schedule->pending.whole->call);
     }
     schedule_release(schedule);
     return error;
@@ -669,10 +576,10 @@ int rz_schedule_run(struct rz_schedule *schedule)
 static bool run_on(struct rz_schedule *schedule)
 {
     while (advance(schedule)) {
-        if (!is_settled(schedule)) {
+        if (!rz_pending_is_settled(&schedule->pending)) {
             return false;
         }
-        collect(schedule);
+        rz_pending_collect(&schedule->pending);
     }
     end_steps(schedule);
     return true;
@@ -692,11 +599,11 @@ static void schedule_poll(struct rz_request *request)
     if (schedule->told || !run_on(schedule)) {
         return;
     }
-    if (schedule->uniform && schedule->error != RZM_ROLLBACK) {
+    if (schedule->uniform && schedule->pending.error != RZM_ROLLBACK) {
         schedule->told = true;
-        rz_uniform_result_tell(&schedule->result, schedule->error);
+        rz_uniform_result_tell(&schedule->result, schedule->pending.error);
     } else {
-        rz_request_complete(request, schedule->error);
+        rz_request_complete(request, schedule->pending.error);
     }
 }
 
@@ -704,9 +611,9 @@ static void schedule_waits_for(const struct rz_request *request, struct rz_block
 {
     const struct rz_schedule *schedule = request->state;
     blocked->operation = schedule->operation;
-    for (size_t i = 0; i < schedule->n_pending; i++) {
-        if (!schedule->pending[i]->complete) {
-            blocked->peer = rz_wait_peer(schedule->pending[i]);
+    for (size_t i = 0; i < schedule->pending.n; i++) {
+        if (!schedule->pending.request[i]->complete) {
+            blocked->peer = rz_wait_peer(schedule->pending.request[i]);
             return;
         }
     }
@@ -715,8 +622,8 @@ static void schedule_waits_for(const struct rz_request *request, struct rz_block
 static void schedule_abandon(struct rz_request *request)
 {
     struct rz_schedule *schedule = request->state;
-    rz_p2p_abandon(schedule->pending, schedule->n_pending);
-    schedule->n_pending = 0;
+    rz_p2p_abandon(schedule->pending.request, schedule->pending.n);
+    schedule->pending.n = 0;
 }
 
 static void schedule_destroy(struct rz_request *request)
@@ -738,7 +645,7 @@ static void begin_request(struct rz_request *request)
         rz_request_activate(request);
         schedule_poll(request);
     } else if (run_on(schedule)) {
-        rz_request_complete(request, schedule->error);
+        rz_request_complete(request, schedule->pending.error);
     } else {
         rz_request_activate(request);
     }
@@ -747,8 +654,8 @@ static void begin_request(struct rz_request *request)
 static int schedule_restart(struct rz_request *request)
 {
     struct rz_schedule *schedule = request->state;
-    schedule->error = MPI_SUCCESS;
-    schedule->over = false;
+    schedule->pending.error = MPI_SUCCESS;
+    schedule->pending.over = false;
     begin_request(request);
     return MPI_SUCCESS;
 }
@@ -768,12 +675,12 @@ static const struct rz_request_class schedule_class = {
 static int request_for(struct rz_schedule *schedule, struct rz_request **request)
 {
     struct rz_request *made = NULL;
-    bool begins = !schedule->over || schedule->uniform;
+    bool begins = !schedule->pending.over || schedule->uniform;
     if (begins && (made = rz_request_new(&schedule_class, schedule->comm)) == NULL) {
         rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
     }
     if (!made) {
-        int error = schedule->error;
+        int error = schedule->pending.error;
         schedule_release(schedule);
         return error;
     }
@@ -796,7 +703,7 @@ int rz_schedule_start(struct rz_schedule *schedule, struct rz_request **request)
 
 int rz_schedule_keep(struct rz_schedule *schedule, struct rz_request **request)
 {
-    schedule->tag |= TAG_PERSISTENT;
+    schedule->pending.tag |= TAG_PERSISTENT;
     if (schedule->uniform &&
         (schedule->row = rz_uniform_results_new(schedule->comm, schedule->operation)) == NULL) {
         rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);

@@ -2,7 +2,8 @@
 /*
  * A collective operation as a schedule: the steps of this process, in order. Each algorithm writes
  * its steps once. A blocking call runs each step as it is added; the request of a non-blocking call
- * keeps the steps, and runs them as messages arrive.
+ * keeps the steps, and runs them as messages arrive. Short blocking operations along the tree do
+ * without (coll_short.c).
  *
  * A message is started when its step is reached. Messages run concurrently until a fence, where all
  * of them must have ended. The end of the schedule is a fence. The functions that add steps never

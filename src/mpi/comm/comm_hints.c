@@ -5,7 +5,6 @@
 #include "mpi/comm/comm_hints.h"
 
 #define VALUES_MAX 6
-#define BITS 3 /* bits of comm->hints per hint */
 
 static const struct {
     const char *key, *values[VALUES_MAX + 1]; /* the first is the default; NULL: no more */
@@ -37,15 +36,10 @@ const char *rz_hint_value(enum rz_hint hint, unsigned value)
     return value < VALUES_MAX ? known[hint].values[value] : NULL;
 }
 
-unsigned rz_comm_hint(const struct rz_comm *comm, enum rz_hint hint)
-{
-    return comm->hints >> (BITS * hint) & ((1u << BITS) - 1);
-}
-
 void rz_comm_set_hint(struct rz_comm *comm, enum rz_hint hint, unsigned value)
 {
-    comm->hints &= ~(((1u << BITS) - 1) << (BITS * hint));
-    comm->hints |= value << (BITS * hint);
+    comm->hints &= ~(((1u << RZ_HINT_BITS) - 1) << (RZ_HINT_BITS * hint));
+    comm->hints |= value << (RZ_HINT_BITS * hint);
 }
 
 enum rz_error_range rz_comm_error_range(const struct rz_comm *comm)

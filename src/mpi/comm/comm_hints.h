@@ -30,8 +30,15 @@ enum rz_hint {
 const char *rz_hint_key(enum rz_hint hint);
 const char *rz_hint_value(enum rz_hint hint, unsigned value);
 
+/* Bits of comm->hints per hint. */
+#define RZ_HINT_BITS 3
+
 /* The number of the value that a hint of comm has. */
-unsigned rz_comm_hint(const struct rz_comm *comm, enum rz_hint hint);
+static inline unsigned rz_comm_hint(const struct rz_comm *comm, enum rz_hint hint)
+{
+    return comm->hints >> (RZ_HINT_BITS * hint) & ((1u << RZ_HINT_BITS) - 1);
+}
+
 void rz_comm_set_hint(struct rz_comm *comm, enum rz_hint hint, unsigned value);
 
 /* The processes whose failure revokes comm at once, without a call. */

@@ -40,11 +40,9 @@ static enum rz_crowd look_for_crowd(const struct rz_comm *comm)
     return RZ_CROWD_NODE;
 }
 
-enum rz_crowd rz_comm_crowd(struct rz_comm *comm)
+enum rz_crowd rz_comm_look_for_crowd(struct rz_comm *comm)
 {
-    if (comm->crowd == RZ_CROWD_UNKNOWN) {
-        comm->crowd = look_for_crowd(comm);
-    }
+    comm->crowd = look_for_crowd(comm);
     return comm->crowd;
 }
 
@@ -81,11 +79,9 @@ static enum rz_grouping look_for_grouping(const struct rz_comm *comm)
     return has_blocks(comm) ? RZ_GROUPING_BLOCKS : RZ_GROUPING_NODES;
 }
 
-enum rz_grouping rz_comm_grouping(struct rz_comm *comm)
+enum rz_grouping rz_comm_look_for_grouping(struct rz_comm *comm)
 {
-    if (comm->grouping == RZ_GROUPING_UNKNOWN) {
-        comm->grouping = look_for_grouping(comm);
-    }
+    comm->grouping = look_for_grouping(comm);
     return comm->grouping;
 }
 

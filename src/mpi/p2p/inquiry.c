@@ -94,7 +94,7 @@ static void drop_leftovers(uint64_t context, int source, int tag)
     }
 }
 
-void rz_operation_end(struct rz_comm *comm, struct rz_participation *one)
+void rz_operation_end_asked(struct rz_comm *comm, struct rz_participation *one)
 {
     if (!one->on) {
         return;

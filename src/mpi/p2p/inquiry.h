@@ -17,8 +17,20 @@
 #include "wire/envelope.h"
 
 /* This process takes part in the operation of comm no longer: answers those that have asked. Does
- * nothing if the operation has ended already. */
-void rz_operation_end(struct rz_comm *comm, struct rz_participation *one);
+ * nothing if the operation has ended already. _asked: a member has failed or asked, or this
+ * operation is not the one that began last. */
+void rz_operation_end_asked(struct rz_comm *comm, struct rz_participation *one);
+static inline void rz_operation_end(struct rz_comm *comm, struct rz_participation *one)
+{
+    struct rz_comm *whole = rz_comm_whole(comm);
+    struct rz_participations *all = &whole->participations;
+    if (all->first == one && !all->questions && !all->absences && !whole->collectives_failed) {
+        all->first = one->next;
+        one->on = false;
+    } else {
+        rz_operation_end_asked(comm, one);
+    }
+}
 
 /* Asks the peer about a message of a collective operation, unless it was asked already. Not called
  * from inside a callback of a transport. */

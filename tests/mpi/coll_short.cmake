@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Without a schedule: results, and a rank that fails in the middle.
+mpi_program(coll_short)
+target_compile_options(coll_short PRIVATE -ffp-contract=off)
+foreach(n 1 2 3 5 8)
+  mpi_run(${n} coll_short RZRUN -n ${n} ARGS ${n} 600)
+endforeach()
+mpi_run(nodes coll_short RZRUN -n 7 --nodes 3 ARGS 9 300)
+mpi_run(leaders coll_short RZRUN -n 7 -H localhost:4,localhost:3 -x RZ_COLL=bcast=leaders@64,reduce=flat@16 ARGS 10 300)
+foreach(at 1 2 9 40 113)
+  foreach(point send sent arrived)
+    foreach(n 2 5)
+      math(EXPR victim "${at} % ${n}")
+      mpi_fails(${n}_${point}_${at} coll_short 0 "ranks have continued" RZRUN -n ${n} -x RZ_KILL_AT=${point}:${at}@${victim} ARGS ${at} 1000 fails)
+    endforeach()
+  endforeach()
+endforeach()
