@@ -43,7 +43,7 @@ enum rz_event_record {
                                    protected as the scheme requires */
     RZ_EVENT_RECORD_FELL_BACK,  /* value: the generation that is given up in epoch, because a
                                    piece of it is damaged or of no use; all roll back to the one
-                                   before, or  to the start of the program */
+                                   before, or to the start of the program */
     RZ_EVENT_RECORD_INTOLERANT, /* rank has failed, and processes of node, which are of another MPI,
                                    cannot be told: it ends the job; value: enum rz_intolerant_kind
                                  */

@@ -2,8 +2,10 @@
 /*
  * Where the members of a communicator are: by the nodes of their processes when the epoch began.
  * That is equal at all members, and no roll-back or failure changes it, since communicators end
- * with their epoch. A process that came later has no place that all members know: of a communicator
- * that holds one, nothing is known. _look_for_: finds it, once for each communicator.
+ * with their epoch; in a job that rewinds, where they do not, restored processes keep the nodes of
+ * the epoch in which the program began (engine/liveness.c). A process that came later has no place
+ * that all members know: of a communicator that holds one, nothing is known. _look_for_: finds it,
+ * once for each communicator.
  */
 #ifndef RZ_MPI_PLACES_H
 #define RZ_MPI_PLACES_H
