@@ -138,6 +138,32 @@ static void nodes_of_a_later_process_are_not_known(void **state)
     rz_comm_release(comm);
 }
 
+/* Of a rank that is restored on another node: some members may have chosen by the first one. */
+static void restored_members_keep_the_nodes_of_the_beginning(void **state)
+{
+    struct rz_member *member = &rz_liveness.members[5];
+    const struct rz_member before = *member;
+    uint64_t word = atomic_load(&rz_engine.board->rank[5]);
+    bool rewinds = rz_engine.rewinds;
+    (void)state;
+    atomic_store(&rz_engine.board->rank[5], rz_board_rank_word(2, 7, RZ_PROCESS_ALIVE));
+    member->home = 3;
+    rz_engine.rewinds = true;
+    rz_liveness_refresh(5);
+    assert_int_equal(member->home, 3);
+    member->word = 0; /* a process that has no image */
+    rz_liveness_refresh(5);
+    assert_int_equal(member->home, 7);
+    member->home = 3;
+    rz_engine.rewinds = false;
+    rz_liveness_refresh(5);
+    assert_int_equal(member->home, 7);
+    rz_engine.rewinds = rewinds;
+    atomic_store(&rz_engine.board->rank[5], word);
+    *member = before;
+    rz_liveness.failures = false;
+}
+
 static void leaders_are_chosen_where_brackets_stay(void **state)
 {
     (void)state;
@@ -239,6 +265,7 @@ int main(void)
         IN_WORLD(members_lie_on_nodes_in_one_of_three_ways),
         IN_WORLD(the_last_block_may_be_shorter),
         IN_WORLD(nodes_of_a_later_process_are_not_known),
+        IN_WORLD(restored_members_keep_the_nodes_of_the_beginning),
         IN_WORLD(leaders_are_chosen_where_brackets_stay),
         IN_WORLD(each_operation_has_a_rule_for_all_cases),
         IN_WORLD(a_wrong_rule_is_refused_and_changes_nothing),
