@@ -143,10 +143,9 @@ static void restored_members_keep_the_nodes_of_the_beginning(void **state)
 {
     struct rz_member *member = &rz_liveness.members[5];
     const struct rz_member before = *member;
-    uint64_t word = atomic_load(&rz_engine.board->rank[5]);
     bool rewinds = rz_engine.rewinds;
     (void)state;
-    atomic_store(&rz_engine.board->rank[5], rz_board_rank_word(2, 7, RZ_PROCESS_ALIVE));
+    fake_reincarnate_on(5, 2, 7);
     member->home = 3;
     rz_engine.rewinds = true;
     rz_liveness_refresh(5);
@@ -159,7 +158,7 @@ static void restored_members_keep_the_nodes_of_the_beginning(void **state)
     rz_liveness_refresh(5);
     assert_int_equal(member->home, 7);
     rz_engine.rewinds = rewinds;
-    atomic_store(&rz_engine.board->rank[5], word);
+    fake_reincarnate(5, 1);
     *member = before;
     rz_liveness.failures = false;
 }

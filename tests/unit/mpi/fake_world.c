@@ -680,6 +680,11 @@ uint32_t fake_process(uint32_t slot)
 
 void fake_reincarnate(uint32_t rank, uint32_t incarnation)
 {
-    fake.board->rank[rank] = rz_board_rank_word(incarnation, 0, RZ_PROCESS_ALIVE);
+    fake_reincarnate_on(rank, incarnation, 0);
+}
+
+void fake_reincarnate_on(uint32_t rank, uint32_t incarnation, uint32_t node)
+{
+    fake.board->rank[rank] = rz_board_rank_word(incarnation, node, RZ_PROCESS_ALIVE);
     rank_news();
 }

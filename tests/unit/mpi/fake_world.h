@@ -103,7 +103,8 @@ int fake_failed_count(struct rz_comm *comm);
 /* The board says something new. */
 void fake_process_state(uint32_t rank, enum rz_process_state state);
 void fake_epoch(uint32_t epoch, uint32_t phase);
-void fake_reincarnate(uint32_t rank, uint32_t incarnation);
+void fake_reincarnate(uint32_t rank, uint32_t incarnation); /* on node 0 */
+void fake_reincarnate_on(uint32_t rank, uint32_t incarnation, uint32_t node);
 
 /* A process of this node that we never sent to writes to us. */
 void fake_stranger(uint32_t slot, uint32_t incarnation);
