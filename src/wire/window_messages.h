@@ -10,6 +10,7 @@
 
 enum rz_rma_kind {
     RZ_RMA_OPERATE,  /* an operation at the receiver's memory: shape, basic shape, data */
+    RZ_RMA_ROW,      /* a put or a get of `count` bytes that follow or are to be sent: rma_row.h */
     RZ_RMA_ANSWER,   /* operation `number` is done, or has failed with `error`: its result */
     RZ_RMA_LOCK,     /* the sender wants the receiver's lock: mode */
     RZ_RMA_GRANT,    /* the sender's lock is the receiver's now */
@@ -23,7 +24,7 @@ enum rz_rma_kind {
 
 struct rz_window_message {
     uint32_t kind;
-    uint32_t what; /* OPERATE: enum rz_rma_what; LOCK: 1 if exclusive */
+    uint32_t what; /* OPERATE, ROW: enum rz_rma_what; LOCK: 1 if exclusive */
     uint32_t op, basic;
     uint32_t wants_result, error;
     uint64_t number; /* of the operation at its origin */

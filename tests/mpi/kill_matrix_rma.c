@@ -137,6 +137,33 @@ static int requests(void)
     return end(first(error, MPI_Win_unlock_all(win)));
 }
 
+enum { ROW = 150 * 1000 };
+static char *rows; /* one to be written, one to be read */
+
+static void setup_rows(void)
+{
+    rows = calloc(2, ROW);
+    CHECK(rows && MPI_Win_create(rows, 2 * ROW, 1, MPI_INFO_NULL, scene.comm, &win) == MPI_SUCCESS);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+}
+
+/* So long that between nodes their data go as messages. The memory ends with the window. */
+static int long_rows(void)
+{
+    int error = MPI_Win_lock_all(0, win), target = (scene.rank + 1) % scene.size;
+    char *buffer = calloc(2, ROW);
+    CHECK(buffer != NULL);
+    for (int i = 0; i < 3 && error == MPI_SUCCESS; i++) {
+        error = MPI_Put(buffer, ROW, MPI_BYTE, target, 0, ROW, MPI_BYTE, win);
+        error = first(error, MPI_Get(buffer + ROW, ROW, MPI_BYTE, target, ROW, ROW, MPI_BYTE, win));
+        error = first(error, MPI_Win_flush(target, win));
+    }
+    error = end(first(error, MPI_Win_unlock_all(win)));
+    free(buffer);
+    free(rows);
+    return error;
+}
+
 static int freeing(void)
 {
     return end(MPI_SUCCESS);
@@ -152,6 +179,7 @@ const struct kill_row kill_rma_rows[] = {
     {"Win_lock_0", lock_0, setup, ROW_FAILS},
     {"Fetch_and_op", counters, setup, ROW_FAILS},
     {"Rput", requests, setup, ROW_FAILS},
+    {"Put_long", long_rows, setup_rows, ROW_FAILS},
     {"Win_free", freeing, setup, 0},
     {NULL, NULL, NULL, 0},
 };

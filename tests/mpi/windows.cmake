@@ -23,6 +23,17 @@ mpi_fails(messages windows_failure 0 "windows: correct" RZRUN -n 11 -x RZ_RMA=me
 mpi_fails(nodes windows_failure 0 "windows: correct" RZRUN -n 12 --nodes 3)
 mpi_fails(apart windows_failure 0 "windows: correct" RZRUN -n 11 --nodes 11)
 
+# Long rows, which go as messages: SEED ROUNDS, or failures while they move.
+mpi_program(windows_rows)
+mpi_run(alone windows_rows RZRUN -n 1 ARGS 1 10)
+mpi_run(messages windows_rows RZRUN -n 4 -x RZ_RMA=message ARGS 2 25)
+mpi_run(nodes windows_rows RZRUN -n 3 --nodes 3 ARGS 3 25)
+mpi_run(mixed windows_rows RZRUN -n 5 --nodes 2 ARGS 4 25)
+mpi_fails(fails_messages windows_rows 0 "rows: correct" RZRUN -n 6 -x RZ_RMA=message ARGS fails)
+mpi_fails(fails_nodes windows_rows 0 "rows: correct" RZRUN -n 6 --nodes 3 ARGS fails)
+mpi_fails(fails_apart windows_rows 0 "rows: correct" RZRUN -n 5 --nodes 5 ARGS fails)
+mpi_tsan(windows_rows mixed)
+
 mpi_program(windows_objects)
 mpi_run(alone windows_objects RZRUN -n 1)
 mpi_run(one_node windows_objects RZRUN -n 4)

@@ -23,6 +23,7 @@ enum rz_context_offset {
                                  have failed members */
     RZ_CONTEXT_OFFSET_PARTITION_SETUP, /* partitioned communication (p2p/partitioned.h) */
     RZ_CONTEXT_OFFSET_PARTITION_DATA,
+    RZ_CONTEXT_OFFSET_WINDOW, /* long rows of one-sided operations (rma/rma_row.h) */
     RZ_CONTEXT_OFFSET_COUNT,
     RZ_CONTEXT_OFFSET_ROOM = 8 /* a power of two: these bits of an id are the offset's */
 };

@@ -53,8 +53,9 @@ static void cancel_answered(struct rz_path *path, const struct rz_envelope *enve
 static void close_contexts_of(struct rz_comm *comm)
 {
     static const enum rz_context_offset offsets[] = {
-        RZ_CONTEXT_OFFSET_POINT, RZ_CONTEXT_OFFSET_COLLECTIVE, RZ_CONTEXT_OFFSET_CREATE,
-        RZ_CONTEXT_OFFSET_PARTITION_SETUP, RZ_CONTEXT_OFFSET_PARTITION_DATA};
+        RZ_CONTEXT_OFFSET_POINT,          RZ_CONTEXT_OFFSET_COLLECTIVE,
+        RZ_CONTEXT_OFFSET_CREATE,         RZ_CONTEXT_OFFSET_PARTITION_SETUP,
+        RZ_CONTEXT_OFFSET_PARTITION_DATA, RZ_CONTEXT_OFFSET_WINDOW};
     if (comm->contexts_to_close) {
         comm->contexts_to_close = false;
         for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {

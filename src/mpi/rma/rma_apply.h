@@ -25,6 +25,7 @@ struct rz_rma_operation {
     struct rz_shape shape; /* of the data at the target */
     MPI_Count count;
     const char *data; /* NULL: none */
+    bool data_stay;   /* until the next synchronisation: the user's own buffer */
     char *result;     /* NULL: none is wanted */
     bool wants_result;
 };

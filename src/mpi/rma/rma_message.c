@@ -152,6 +152,26 @@ int rz_rma_send_operation(struct rz_win *win, int rank, const struct rz_rma_oper
     return MPI_SUCCESS;
 }
 
+int rz_rma_send_row_head(struct rz_win *win, int rank, const struct rz_rma_operation *operation,
+                         uint64_t at, uint64_t number)
+{
+    struct rz_control_message *note = note_new(win, RZ_WINDOW_HEAD_BYTES);
+    if (!note) {
+        return MPI_ERR_NO_MEM;
+    }
+    struct rz_window_message head = {.kind = RZ_RMA_ROW,
+                                     .what = operation->what,
+                                     .number = number,
+                                     .at = at,
+                                     .count = (uint64_t)rz_rma_bytes(operation)};
+    struct rz_wire_writer writer;
+    rz_wire_writer_init(&writer, note->bytes, RZ_WINDOW_HEAD_BYTES);
+    rz_window_head_put(&writer, &head);
+    rz_rma_send_listed(); /* what was told before it arrives before it */
+    rz_control_message_send(rz_win_target(win, rank)->process, note);
+    return MPI_SUCCESS;
+}
+
 bool rz_rma_operation_get(const struct rz_window_message *head, struct rz_wire_reader *reader,
                           struct rz_rma_operation *operation)
 {

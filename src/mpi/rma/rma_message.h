@@ -31,6 +31,10 @@ size_t rz_rma_message_bytes(const struct rz_rma_operation *operation);
 int rz_rma_send_operation(struct rz_win *win, int rank, const struct rz_rma_operation *operation,
                           uint64_t at, uint64_t number);
 
+/* Announces a put of that many bytes at that address, or asks for them. MPI_ERR_NO_MEM. */
+int rz_rma_send_row_head(struct rz_win *win, int rank, const struct rz_rma_operation *operation,
+                         uint64_t at, uint64_t number);
+
 /* An answer with `bytes` of result, which the caller writes to *result before it calls
  * rz_rma_answer_send. NULL: no memory, on which the process must end. */
 struct rz_control_message *rz_rma_answer_new(const struct rz_win *win, uint64_t number, int error,

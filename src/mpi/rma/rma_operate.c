@@ -243,6 +243,7 @@ static int gather_data(const struct rz_rma_call *call, struct rz_rma_operation *
     }
     if (call->what != RZ_RMA_SWAP && call->origin_type->contiguous) {
         operation->data = rz_datatype_row(call->origin_type, call->origin);
+        operation->data_stay = true;
         return MPI_SUCCESS;
     }
     *packed = malloc(2 * bytes);

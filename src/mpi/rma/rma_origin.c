@@ -8,6 +8,7 @@
 
 #include "mpi/engine/waiting.h"
 #include "mpi/rma/rma_message.h"
+#include "mpi/rma/rma_row.h"
 
 #include <stdlib.h>
 
@@ -35,6 +36,9 @@ struct rz_rma_part {
     struct access *access;
     uint64_t number;
     size_t offset, bytes, weight;
+    bool moves; /* a row that has not moved yet: its memory is in use */
+    bool due;   /* its acknowledgement */
+    int error;  /* while it moves */
 };
 
 /* ---- Requests ---- */
@@ -106,26 +110,60 @@ static struct rz_rma_part *part_take(struct rz_win_target *target, uint64_t numb
     return part;
 }
 
+static struct rz_rma_part *part_find(const struct rz_win_target *target, uint64_t number)
+{
+    struct rz_rma_part *part = target->parts;
+    while (part && part->number != number) {
+        part = part->next;
+    }
+    return part;
+}
+
+/* The part ends unless something is still due. */
+static void part_settle(struct rz_win_target *target, struct rz_rma_part *part, int error)
+{
+    part->error = part->error == MPI_SUCCESS ? error : part->error;
+    if (!part->moves && !part->due) {
+        part_end(target, part_take(target, part->number), part->error);
+    }
+}
+
 void rz_rma_answered(struct rz_win *win, int rank, uint64_t number, int error, const char *result,
                      size_t bytes)
 {
     struct rz_win_target *target = rz_win_target(win, rank);
-    struct rz_rma_part *part = part_take(target, number);
+    struct rz_rma_part *part = part_find(target, number);
     if (!part) {
         return;
     }
     if (bytes > 0 && bytes == part->bytes && part->access->row) {
         memcpy(part->access->row + part->offset, result, bytes);
     }
-    part_end(target, part, error);
+    part->due = false;
+    part_settle(target, part, error);
+}
+
+/* The row of a part has moved, or will not. */
+static void part_moved(struct rz_win *win, const struct rz_rma_row *row, int error)
+{
+    struct rz_win_target *target = win ? rz_win_target(win, row->rank) : NULL;
+    struct rz_rma_part *part = target ? part_find(target, row->number) : NULL;
+    if (part) {
+        part->moves = false;
+        part->due = part->due && error == MPI_SUCCESS;
+        part_settle(target, part, error);
+    }
 }
 
 void rz_rma_give_up(struct rz_win *win, int rank, int error)
 {
     for (int i = 0; i < win->members; i++) {
         struct rz_win_target *target = rz_win_target(win, i);
-        while ((rank < 0 || rank == i) && target->parts) {
-            part_end(target, part_take(target, target->parts->number), error);
+        struct rz_rma_part *part = rank < 0 || rank == i ? target->parts : NULL, *next;
+        for (; part; part = next) {
+            next = part->next;
+            part->due = false;
+            part_settle(target, part, error);
         }
     }
 }
@@ -181,26 +219,49 @@ static size_t weight_of(const struct rz_rma_operation *operation, size_t bytes)
     return operation->data ? bytes : bytes / 2;
 }
 
-static int part_send(const struct sending *sending, const struct rz_rma_operation *operation,
-                     uint64_t at, size_t offset)
+/* Adds a part to those on their way. NULL: no memory. */
+static struct rz_rma_part *part_begin(const struct sending *sending, size_t offset, size_t bytes,
+                                      size_t weight)
 {
     struct rz_win_target *target = rz_win_target(sending->win, sending->rank);
     struct rz_rma_part *part = malloc(sizeof(*part));
-    size_t bytes = (size_t)rz_rma_bytes(operation);
     if (!part) {
-        return MPI_ERR_NO_MEM;
+        return NULL;
     }
     *part = (struct rz_rma_part){.access = sending->access,
                                  .number = ++last_number,
                                  .offset = offset,
-                                 .bytes = operation->wants_result ? bytes : 0,
-                                 .weight = weight_of(operation, bytes)};
+                                 .bytes = bytes,
+                                 .weight = weight,
+                                 .due = true};
     sending->access->parts++;
-    on_their_way += part->weight;
-    target->on_their_way += part->weight;
+    on_their_way += weight;
+    target->on_their_way += weight;
     target->acks_due++;
     *target->parts_last = part;
     target->parts_last = &part->next;
+    return part;
+}
+
+/* A failure that was known before ends nothing later. */
+static void look_at_failure(const struct sending *sending)
+{
+    int error = rz_win_check(sending->win, sending->rank);
+    if (error != MPI_SUCCESS) {
+        rz_rma_give_up(sending->win, sending->rank, error);
+    }
+}
+
+static int part_send(const struct sending *sending, const struct rz_rma_operation *operation,
+                     uint64_t at, size_t offset)
+{
+    struct rz_win_target *target = rz_win_target(sending->win, sending->rank);
+    size_t bytes = (size_t)rz_rma_bytes(operation);
+    struct rz_rma_part *part = part_begin(sending, offset, operation->wants_result ? bytes : 0,
+                                          weight_of(operation, bytes));
+    if (!part) {
+        return MPI_ERR_NO_MEM;
+    }
     bool overtaken = rz_rma_message_bytes(operation) > RZ_RMA_ORDERED_MAX;
     target->overtaken |= overtaken;
     target->oversize |= overtaken && rz_rma_accumulates(operation);
@@ -209,11 +270,47 @@ static int part_send(const struct sending *sending, const struct rz_rma_operatio
         part_end(target, part_take(target, part->number), error);
         return error;
     }
-    /* A failure that was known before ends nothing later. */
-    if (rz_win_check(sending->win, sending->rank) != MPI_SUCCESS) {
-        rz_rma_give_up(sending->win, sending->rank, rz_win_check(sending->win, sending->rank));
-    }
+    look_at_failure(sending);
     return rz_win_wait(sending->win, sending->rank, "a one-sided operation", is_room, target);
+}
+
+/* All of it as one row, which is not copied. */
+static int row_send(const struct sending *sending)
+{
+    const struct rz_rma_operation *operation = sending->operation;
+    struct rz_win_target *target = rz_win_target(sending->win, sending->rank);
+    struct rz_rma_part *part = part_begin(sending, 0, 0, 0);
+    if (!part) {
+        return MPI_ERR_NO_MEM;
+    }
+    bool out = operation->what == RZ_RMA_PUT;
+    const struct rz_rma_row row = {.rank = sending->rank,
+                                   .out = out,
+                                   .what = operation->what,
+                                   .number = part->number,
+                                   .at = out ? (void *)(uintptr_t)operation->data
+                                             : sending->access->row,
+                                   .bytes = rz_rma_bytes(operation)};
+    uint64_t at = sending->at + (uint64_t)operation->shape.true_lb;
+    target->overtaken = true;
+    int error = rz_rma_send_row_head(sending->win, sending->rank, operation, at, part->number);
+    if (error != MPI_SUCCESS) {
+        part_end(target, part_take(target, part->number), error);
+        return error;
+    }
+    part->moves = true;
+    part->due = out; /* what arrives needs no acknowledgement */
+    rz_rma_row_move(sending->win, &row, part_moved, true);
+    look_at_failure(sending);
+    return MPI_SUCCESS;
+}
+
+static bool goes_as_row(const struct sending *sending)
+{
+    const struct rz_rma_operation *operation = sending->operation;
+    bool stays = operation->what == RZ_RMA_PUT ? operation->data_stay
+                                               : sending->access->row && !sending->access->packed;
+    return stays && rz_rma_is_row(sending->win, sending->rank, operation);
 }
 
 /* Sends count of the elements of the target, or of the bytes of its row, from `first` on. */
@@ -237,6 +334,9 @@ static int send_all(const struct sending *sending)
 {
     const struct rz_rma_operation *operation = sending->operation;
     MPI_Count all = operation->count, step;
+    if (goes_as_row(sending)) {
+        return row_send(sending);
+    }
     if (operation->what == RZ_RMA_SWAP) {
         return part_send(sending, operation, sending->at, 0);
     }

@@ -6,6 +6,7 @@
 #include "mpi/engine/epoch_check.h"
 #include "mpi/rma/rma_message.h"
 #include "mpi/rma/rma_origin.h"
+#include "mpi/rma/rma_row.h"
 #include "mpi/rma/window_words.h"
 
 #include <stdlib.h>
@@ -94,6 +95,29 @@ static bool serve_operation(struct rz_win *win, int rank, const struct rz_window
     bool done = operate_if_free(win, rank, head, &operation);
     rz_rma_operation_end(&operation);
     return done;
+}
+
+/* ---- Long rows ---- */
+
+static void answer_row(struct rz_win *win, const struct rz_rma_row *row, int error)
+{
+    char *nothing;
+    if (win && !row->out && error != RZM_ROLLBACK) {
+        struct rz_control_message *answer = rz_rma_answer_new(win, row->number, error, 0, &nothing);
+        rz_need_memory(answer, FOR_OPERATION); /* its origin would wait for ever */
+        rz_rma_answer_send(win, row->rank, answer);
+    }
+}
+
+static void serve_row(struct rz_win *win, int rank, const struct rz_window_message *head)
+{
+    const struct rz_rma_row row = {.rank = rank,
+                                   .out = head->what == RZ_RMA_GET,
+                                   .what = (enum rz_rma_what)head->what,
+                                   .number = head->number,
+                                   .at = (void *)(uintptr_t)head->at,
+                                   .bytes = (MPI_Count)head->count};
+    rz_rma_row_move(win, &row, answer_row, false);
 }
 
 /* ---- What waits ---- */
@@ -220,6 +244,7 @@ static void member_left(struct rz_win *win, uint32_t process)
     if (rank != MPI_UNDEFINED) {
         rz_win_target(win, rank)->left = true;
         rz_rma_give_up(win, rank, MPI_ERR_PROC_FAILED);
+        rz_rma_rows_cancel(win, rank);
     }
 }
 
@@ -260,7 +285,8 @@ static void arrive_at_none(const struct rz_envelope *envelope, enum rz_rma_kind 
 {
     if (kind == RZ_RMA_LEFT && !rz_comm_has_ended(envelope->context)) {
         left_early(envelope);
-    } else if (kind == RZ_RMA_OPERATE || kind == RZ_RMA_LOCK || kind == RZ_RMA_POST) {
+    } else if (kind == RZ_RMA_OPERATE || kind == RZ_RMA_ROW || kind == RZ_RMA_LOCK ||
+               kind == RZ_RMA_POST) {
         rz_rma_tell_left(rz_message_from(envelope), envelope->context);
     }
 }
@@ -287,6 +313,9 @@ static void arrive(struct rz_win *win, int rank, const struct rz_window_message 
         if (operation_waits(win) || !serve_operation(win, rank, head, data, bytes)) {
             wait_with(win, rank, head, data, bytes);
         }
+        break;
+    case RZ_RMA_ROW:
+        serve_row(win, rank, head);
         break;
     case RZ_RMA_ANSWER:
         rz_rma_answered(win, rank, head->number, (int)head->error, data, bytes);

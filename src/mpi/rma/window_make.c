@@ -11,6 +11,7 @@
 #include "mpi/rma/rma_errand.h"
 #include "mpi/rma/rma_message.h"
 #include "mpi/rma/rma_origin.h"
+#include "mpi/rma/rma_row.h"
 #include "mpi/rma/rma_target.h"
 #include "mpi/rma/rma_thread.h"
 #include "mpi/rma/window_info.h"
@@ -318,6 +319,10 @@ int rzm_win_free(struct rz_win *win)
         return error;
     }
     rz_rma_give_up(win, -1, MPI_ERR_PROC_FAILED);
+    error = rz_rma_rows_await(win, "MPI_Win_free");
+    if (error == RZM_ROLLBACK) {
+        return error;
+    }
     rz_win_end(win, false);
     return MPI_SUCCESS;
 }
