@@ -27,6 +27,7 @@ mpi_fails(apart windows_failure 0 "windows: correct" RZRUN -n 11 --nodes 11)
 mpi_program(windows_rows)
 mpi_run(alone windows_rows RZRUN -n 1 ARGS 1 10)
 mpi_run(messages windows_rows RZRUN -n 4 -x RZ_RMA=message ARGS 2 25)
+mpi_run(pair windows_rows RZRUN -n 2 ARGS 5 25)
 mpi_run(nodes windows_rows RZRUN -n 3 --nodes 3 ARGS 3 25)
 mpi_run(mixed windows_rows RZRUN -n 5 --nodes 2 ARGS 4 25)
 mpi_fails(fails_messages windows_rows 0 "rows: correct" RZRUN -n 6 -x RZ_RMA=message ARGS fails)
@@ -48,6 +49,19 @@ foreach(point errand-taken errand-done)
   mpi_fails(${point} windows_errands 0 "windows: correct" RZRUN -n 3 -x RZ_KILL_AT=${point}:50@0 ARGS 0)
 endforeach()
 mpi_fails(errand-asked windows_errands 0 "windows: correct" RZRUN -n 4 -x RZ_KILL_AT=errand-asked:50@1 ARGS 1)
+
+# Long rows in memory of the user, of which its owner copies pieces; a rank fails on the way. Where there are more ranks than
+# processors no owner is asked.
+mpi_program(windows_shares)
+mpi_run(pair windows_shares RZRUN -n 2 ARGS none)
+mpi_run(three windows_shares RZRUN -n 3 ARGS none)
+mpi_run(messages windows_shares RZRUN -n 3 -x RZ_RMA=message ARGS none)
+foreach(point share-taken:40@1 share-taken:200@1)
+  mpi_fails(${point} windows_shares 0 "shares: correct" RZRUN -n 2 -x RZ_KILL_AT=${point} ARGS 1)
+endforeach()
+foreach(point share-asked:20@0 share-asked:30@0)
+  mpi_fails(${point} windows_shares 0 "shares: correct" RZRUN -n 2 -x RZ_KILL_AT=${point} ARGS 0)
+endforeach()
 
 # Global restart while windows are in use; several threads.
 mpi_program(windows_reinit)

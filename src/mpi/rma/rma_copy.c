@@ -63,13 +63,21 @@ static bool move(const struct rz_win_target *target, const struct rz_rma_operati
     return !copy.failed;
 }
 
-static bool is_there(const struct rz_win_target *target)
+bool rz_rma_is_there(const struct rz_win_target *target)
 {
     struct rz_win_identity found;
     const struct rz_win_identity *expected = &target->control->identity;
     struct rz_process_vector vector = {&found, target->identity_at, sizeof(found)};
     return atomic_load(&target->control->open) && rz_process_copy(target->pid, &vector, 1) &&
            memcmp(&found, expected, sizeof(found)) == 0;
+}
+
+bool rz_rma_copy_row(const struct rz_win_target *target, uint64_t there, void *here, size_t bytes,
+                     bool writes)
+{
+    const struct rz_process_range range = {there, bytes};
+    return writes ? rz_process_scatter(target->pid, &range, 1, here)
+                  : rz_process_gather(target->pid, &range, 1, here);
 }
 
 /* ---- Short rows ---- */
@@ -153,7 +161,7 @@ static int copy_operation(struct place *place, const struct rz_rma_operation *op
 int rz_rma_copy(struct rz_win_target *target, const struct rz_rma_operation *operation, uint64_t at)
 {
     struct place place = {target, at, is_short(target, operation)};
-    bool there = place.is_short ? atomic_load(&target->control->open) : is_there(target);
+    bool there = place.is_short ? atomic_load(&target->control->open) : rz_rma_is_there(target);
     int error = there ? copy_operation(&place, operation) : MPI_ERR_PROC_FAILED;
-    return error == MPI_ERR_RMA_RANGE && !is_there(target) ? MPI_ERR_PROC_FAILED : error;
+    return error == MPI_ERR_RMA_RANGE && !rz_rma_is_there(target) ? MPI_ERR_PROC_FAILED : error;
 }

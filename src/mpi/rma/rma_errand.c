@@ -3,6 +3,7 @@
 #include "mpi/rma/rma_errand.h"
 
 #include "mpi/engine/waiting.h"
+#include "mpi/rma/rma_share.h"
 #include "mpi/rma/window_words.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
@@ -33,17 +34,11 @@ void rz_rma_errands_begin(struct rz_win *win)
 
 /* ---- The owner ---- */
 
-static bool is_inside(const struct rz_win *win, const struct rz_win_errand *errand)
-{
-    uint64_t base = (uintptr_t)win->base;
-    return errand->at >= base && errand->at - base <= (uint64_t)win->size &&
-           errand->size <= (uint64_t)win->size - (errand->at - base);
-}
-
 static bool carry_out(const struct rz_win *win, struct rz_win_errand *errand)
 {
     void *at = (void *)(uintptr_t)errand->at;
-    if (!is_inside(win, errand) || !rz_rma_is_element(errand->size, errand->size, at)) {
+    if (!rz_win_has(win, errand->at, errand->size) ||
+        !rz_rma_is_element(errand->size, errand->size, at)) {
         return false;
     }
     if (errand->what == RZ_RMA_SWAP) {
@@ -82,7 +77,7 @@ unsigned rz_rma_errands_serve(bool *expected)
     *expected = false;
     for (struct rz_win *win = rz_wins_first(); win; win = win->next) {
         *expected |= win->errands;
-        done += win->errands && serve_at(win);
+        done += win->errands && (serve_at(win) | rz_rma_share_serve(win));
     }
     return done;
 }

@@ -147,6 +147,13 @@ static inline void rz_win_complete_came(struct rz_win_target *target)
     }
 }
 
+/* Whether these bytes are in the memory of this process. */
+static inline bool rz_win_has(const struct rz_win *win, uint64_t at, uint64_t bytes)
+{
+    uint64_t base = (uintptr_t)win->base, size = (uint64_t)win->size;
+    return at >= base && at - base <= size && bytes <= size - (at - base);
+}
+
 /* MPI_ERR_REVOKED, or MPI_ERR_PROC_FAILED if the target has failed. */
 int rz_win_check(const struct rz_win *win, int rank);
 

@@ -28,12 +28,23 @@ struct rz_win_errand {
     unsigned char result[8];
 };
 
+/* A long row that another process of the node puts into the owner's memory, or gets from it, and
+ * of which both copy pieces (rma_share.h). */
+struct rz_win_share {
+    _Alignas(64) _Atomic uint64_t word;   /* rank of the asker << 8, and enum rz_share_state */
+    uint64_t at, there, bytes;            /* addresses at the owner and at the asker */
+    uint32_t writes;                      /* to the owner's memory */
+    _Atomic uint32_t failed;              /* the owner could not copy a piece */
+    _Alignas(64) _Atomic uint64_t pieces; /* end of those that are not taken << 32, and the first */
+};
+
 struct rz_win_control {
     _Alignas(64) struct rz_win_identity identity;
     _Atomic uint32_t open; /* 0: its owner has freed the window, or has rolled back */
     _Alignas(64) _Atomic uint32_t exclusive; /* rank + 1 of the owner of the exclusive lock */
     _Atomic uint32_t accumulating;           /* rank + 1 of the process that accumulates */
     struct rz_win_errand errand;
+    struct rz_win_share share;
     _Alignas(64) _Atomic uint8_t flags[]; /* [2 * size]: shared locks, waits */
 };
 
