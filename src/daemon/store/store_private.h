@@ -3,7 +3,8 @@
  * What the files of the store share; no other file includes this. store.c keeps pieces and knows
  * where to get one; store_send.c sends; store_changes.c sends and receives the changed pages of a
  * piece; store_check.c verifies the checksum of a piece; store_parity.c keeps parities for other
- * daemons and sends blocks; store_rebuild.c makes a lost piece from blocks.
+ * daemons and sends blocks; store_rebuild.c makes a lost piece from blocks; store_given_up.c says
+ * what can no longer be restored.
  */
 #ifndef RZ_DAEMON_STORE_PRIVATE_H
 #define RZ_DAEMON_STORE_PRIVATE_H
@@ -188,15 +189,31 @@ void store_get(struct rz_store *store, uint32_t rank);
  * next epoch. */
 bool store_another_epoch_comes(const struct rz_store *store);
 
+/* Carries out a demand: the piece is good. If it is damaged, it is dropped when this returns. */
+void store_meet(struct rz_store *store, struct piece *piece, const struct demand *demand);
+void store_fail(struct rz_store *store, const struct demand *demand);
+
+/* ---- store_given_up.c ---- */
+
 /* No holder has the piece: the job cannot go on, and says why. */
 void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what);
 
 /* This node cannot keep what the others rely on: it stops, and the others go on without it. */
 void store_give_up(struct rz_store *store, const char *words);
 
-/* Carries out a demand: the piece is good. If it is damaged, it is dropped when this returns. */
-void store_meet(struct rz_store *store, struct piece *piece, const struct demand *demand);
-void store_fail(struct rz_store *store, const struct demand *demand);
+/* What an epoch no longer restores. */
+struct store_given_up {
+    bool damaged; /* the newest generation, or all: a piece of it is of no use */
+    bool lost;    /* all of them, now, for whatever reason */
+};
+
+/* What the epoch gives up that restores `generation` and continues with base + 1; before it has
+ * begun. */
+struct store_given_up store_given_up_by(const struct rz_store *store, uint64_t generation,
+                                        uint64_t base);
+
+/* The same when it has begun: one daemon tells the users, each writes its record. */
+void store_report_given_up(const struct rz_store *store, const struct store_given_up *what);
 
 /* ---- store_check.c ---- */
 
