@@ -98,6 +98,23 @@ class Top(rig.LaunchTest):
         self.tmux("send-keys", "q")
         self.await_screen("ended with 0")
 
+    def test_a_detached_job(self):
+        """A job that rzrun has left loses a rank, and is ended."""
+        begun = self.run_it("--oversubscribe", "-n", "4", "--nodes", "2", "--on-failure", "continue", "--detach", "--timeout", str(rig.HANG_S),
+                            rig.program("launch_waits"), "compute")
+        self.assertEqual(begun.status, 0, begun.err)
+        self.addCleanup(self.run_it, "--end", begun.out.strip())
+        self.open(begun.out.strip(), "--every", "200ms", "--no-color")
+        lines = self.await_screen("detached", "ranks 4: 4 runs")
+        self.assertTrue(lines[0].startswith(f" rztop  launch_waits  job {begun.out[:8]}"), lines[0])
+        victim = next(p for p in self.members()["process"] if b"RZ_RANK=1" in rig.read(p.pid, "environ").split(b"\0"))
+        os.kill(victim.pid, signal.SIGKILL)
+        self.await_screen("3 runs 1 failed", "rank 1 failed on node 0")
+        self.assertEqual(self.run_it("--end", begun.out.strip()).status, 0)
+        self.await_screen("OVER", "no daemon answers any more")
+        self.tmux("send-keys", "q")
+        self.await_screen("ended with 0")
+
     def test_without_a_terminal(self):
         run = self.begin(rig.program("launch_waits"), "receive", processes=2, nodes=1)
         job = self.job()
