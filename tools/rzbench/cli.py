@@ -103,7 +103,7 @@ class Cli(NamedTuple):
             lines.append(f".SS {harmless(heading)}")
             for names, argument, text, _ in options:
                 lines += [".TP", f".B {harmless(f'{names} {argument}' if argument else names)}", harmless(text)]
-        return "\n".join([*lines, ".SH NOTES", ".nf", harmless(self.epilogue), ".fi", ""])
+        return "\n".join([*lines, ".SH NOTES", *notes(self.epilogue), ""])
 
 
 class Page(argparse.Action):
@@ -124,6 +124,23 @@ def wrapped(text, first, indent):
             line = " " * indent
         line += (" " if len(line) > indent else "") + word
     return [*lines, line]
+
+
+def notes(text):
+    """Paragraphs, which are filled; lines that begin with a blank are a table, and stay as they are."""
+    lines, table, paragraph = [], False, False
+    for line in text.split("\n"):
+        if not line:
+            paragraph = True
+            continue
+        if table != line.startswith(" "):
+            table = not table
+            lines.append(".nf" if table else ".fi")
+        if paragraph:
+            lines.append(".PP")
+            paragraph = False
+        lines.append(harmless(line))
+    return lines + [".fi"] * table
 
 
 def harmless(text):

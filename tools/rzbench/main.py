@@ -97,8 +97,9 @@ def command_line(version):
                "Programs are compiled at the start with each system's own wrapper. Figures are medians [smallest..largest] of n repetitions. Without PART "
                "all parts of a study are measured.",
                {name: text[0].upper() + text[1:] for name, (_, _, text) in STUDIES.items()}, OPTIONS,
-               "Exit status: 0; 1 when a run of failure or ulfm was not complete, the verdict of another study is that something does not "
-               "hold, or nothing could be measured; 2 when the command line is wrong.\n\nExample: everything within ten minutes\n"
+               "Exit status: 0; 1 when a run of failure or ulfm was not complete, the verdict of another\nstudy is that something does not hold, or "
+               "nothing could be measured; 2 when the command line\nis wrong; 9 when standard output could not be written.\n\n"
+               "Example: everything within ten minutes\n"
                "  rzbench all --budget 10m --report benchmarks.md --csv benchmarks.csv")
 
 
