@@ -85,11 +85,11 @@ void rz_cli_help(const struct rz_cli *cli, FILE *out)
     }
 }
 
-/* Escapes text that man(7) would read as requests or escapes. */
-static void manual_text(FILE *out, const char *text)
+/* Escapes n characters that man(7) would read as requests or escapes. */
+static void manual_part(FILE *out, const char *text, size_t n)
 {
     bool start = true;
-    for (; *text; text++) {
+    for (const char *end = text + n; text < end; text++) {
         if (start && (*text == '.' || *text == '\'')) {
             fputs("\\&", out);
         }
@@ -103,6 +103,36 @@ static void manual_text(FILE *out, const char *text)
         start = *text == '\n';
     }
     fputc('\n', out);
+}
+
+static void manual_text(FILE *out, const char *text)
+{
+    manual_part(out, text, strlen(text));
+}
+
+/* Paragraphs are filled; lines that begin with a blank are a table, and stay as they are. */
+static void manual_epilogue(FILE *out, const char *text)
+{
+    bool table = false, paragraph = false;
+    for (size_t n; *text; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        if (n == 0) {
+            paragraph = true;
+            continue;
+        }
+        if (table != (*text == ' ')) {
+            table = !table;
+            fputs(table ? ".nf\n" : ".fi\n", out);
+        }
+        if (paragraph) {
+            fputs(".PP\n", out);
+            paragraph = false;
+        }
+        manual_part(out, text, n);
+    }
+    if (table) {
+        fputs(".fi\n", out);
+    }
 }
 
 static void manual_option(FILE *out, const struct rz_cli_option *option)
@@ -152,8 +182,7 @@ void rz_cli_manual(const struct rz_cli *cli, FILE *out)
     fputs(".SS Other\n", out);
     manual_options(out, rz_cli_common);
     if (cli->epilogue) {
-        fputs(".SH NOTES\n.nf\n", out);
-        manual_text(out, cli->epilogue);
-        fputs(".fi\n", out);
+        fputs(".SH NOTES\n", out);
+        manual_epilogue(out, cli->epilogue);
     }
 }

@@ -62,8 +62,7 @@ static const struct rz_cli_option *const more_options[] = {rz_host_options, rz_h
 static const struct rz_cli cli = {
     .name = "rzdoctor",
     .summary = "what this build of Rhizome can do, and whether this machine allows it",
-    .synopsis =
-        "[check] [--json] [--hosts HOST,...] | features [--json] [--missing|--working] [NAME]...",
+    .synopsis = "[check] [--hosts HOST,...] | features [--missing|--working] [NAME]... [--json]",
     .words = "check features",
     .description =
         "check (the default): tries what Rhizome needs of this machine: calls of the "
@@ -79,7 +78,7 @@ static const struct rz_cli cli = {
     .options = options,
     .more = more_options,
     .epilogue = "Exit status: 0, also with warnings; 1 there is a fault, or a function that was "
-                "named does not\nwork; 2 the command line is wrong; 9 standard\noutput could not "
+                "named does not\nwork; 2 the command line is wrong; 9 standard output could not "
                 "be written.\n\n"
                 "Examples:\n"
                 "  rzdoctor\n"

@@ -15,10 +15,9 @@ struct request {
     uint32_t step; /* 0: all */
 };
 
-static bool small(const char *value, uint64_t low, uint32_t *out, const char **why)
+static bool small(const char *value, uint64_t low, uint32_t *out)
 {
     uint64_t wide;
-    *why = "it needs a whole number";
     if (!rz_quantity_number(value, low, 1u << 24, &wide)) {
         return false;
     }
@@ -28,12 +27,14 @@ static bool small(const char *value, uint64_t low, uint32_t *out, const char **w
 
 RZ_CLI_TAKE(members)
 {
-    return small(value, 2, &REQUEST->options.members, why);
+    *why = "it needs a whole number from 2";
+    return small(value, 2, &REQUEST->options.members);
 }
 
 RZ_CLI_TAKE(kill)
 {
-    return small(value, 0, &REQUEST->options.kill, why);
+    *why = "it needs a whole number";
+    return small(value, 0, &REQUEST->options.kill);
 }
 
 RZ_CLI_TAKE(seed)
@@ -51,7 +52,8 @@ RZ_CLI_TAKE(plan)
 
 RZ_CLI_TAKE(step)
 {
-    return small(value, 1, &REQUEST->step, why);
+    *why = "it needs a whole number from 1";
+    return small(value, 1, &REQUEST->step);
 }
 
 RZ_CLI_TAKE_TEXT(svg, REQUEST->svg)
@@ -131,7 +133,7 @@ static bool write_file(const char *path, const struct rz_explain *explain,
         good = rz_outfile_close(&out, true, &why);
     }
     if (!good) {
-        rz_rzsim_fail(path, why);
+        rz_rzsim_fail("no picture", why);
     }
     return good;
 }

@@ -228,7 +228,8 @@ static void write_hang_report(struct rztop *rztop)
     if (good) {
         snprintf(rztop->view.message, sizeof(rztop->view.message), "hang report: %s", path);
     } else {
-        snprintf(rztop->view.message, sizeof(rztop->view.message), "%s: %s", path, strerror(errno));
+        snprintf(rztop->view.message, sizeof(rztop->view.message), "cannot write %s: %s", path,
+                 strerror(errno));
     }
 }
 
@@ -388,17 +389,31 @@ static void show(struct rztop *rztop, bool colors)
     rz_top_screen_close(&screen);
 }
 
-static int run(struct rztop *rztop)
+static SCREEN *open_terminal(void)
 {
     const char *terminal = getenv("TERM");
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !terminal || !*terminal) {
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
         rz_cli_refuse(&cli, "standard input and output must be a terminal; without one use --once");
+    }
+    if (!terminal || !*terminal) {
+        rz_cli_refuse(&cli, "TERM is not set; try TERM=vt100, or --once");
     }
     SCREEN *on = newterm(NULL, stdout, stdin);
     if (!on) {
         rz_cli_refuse(&cli, "the terminal '%s' is not known here; try TERM=vt100, or --once",
                       terminal);
     }
+    if (!tigetstr("cup")) { /* as of dumb ones */
+        endwin();
+        delscreen(on);
+        rz_cli_refuse(&cli, "the terminal '%s' cannot place text; use --once", terminal);
+    }
+    return on;
+}
+
+static int run(struct rztop *rztop)
+{
+    SCREEN *on = open_terminal();
     bool colors = !rztop->options.plain && !getenv("NO_COLOR") && has_colors();
     signal(SIGINT, on_end);
     signal(SIGTERM, on_end);

@@ -16,7 +16,7 @@ static const char style[] =
     "figure{margin:0;background:var(--paper);border:1px solid var(--line);border-radius:12px;"
     "padding:14px}figure svg{width:100%;height:auto;display:block}"
     "figcaption{min-height:5.2em;padding:8px 10px 0}figcaption p{margin:0 0 .3em}"
-    ".controls{display:flex;gap:8px;align-items:center;flex-wrap:wrap;margin-top:12px}"
+    ".controls{display:flex;gap:8px;align-items:center;flex-wrap:wrap}.controls+.keys{margin:4px 0}"
     ".controls input{flex:1 1 200px;accent-color:var(--accent);height:28px}"
     "button{font:inherit;min-width:42px;height:38px;border:1px solid var(--line);"
     "border-radius:8px;background:var(--paper);color:var(--ink);cursor:pointer}"
@@ -90,9 +90,23 @@ static void draw_sentences(const struct rz_explain *explain, uint32_t step, cons
     }
 }
 
+/* Above the picture: there they stay in view, and do not move with the length of a step's text. */
+static void draw_controls(const struct rz_explain *explain, FILE *out)
+{
+    fprintf(out,
+            "<div class=\"controls\"><button type=\"button\" id=\"back\" aria-label=\"One step "
+            "back\">&#9664;</button><button type=\"button\" id=\"next\" aria-label=\"One step "
+            "on\">&#9654;</button><button type=\"button\" id=\"play\">Play</button>"
+            "<input type=\"range\" id=\"slider\" min=\"1\" max=\"%u\" value=\"1\" "
+            "aria-label=\"Step\"><output id=\"at\" for=\"slider\">1 of %u</output></div>\n"
+            "<p class=\"keys\">Keys: left and right arrow, Home, End; space plays.</p>\n",
+            explain->n_shown, explain->n_shown);
+}
+
 static void draw_stage(const struct rz_explain *explain, FILE *out)
 {
     fputs("<figure>\n", out);
+    draw_controls(explain, out);
     for (uint32_t step = 1; step <= explain->n_shown; step++) {
         fprintf(out,
                 "<div class=\"frame\" id=\"frame-%u\"><svg viewBox=\"0 0 %d %d\" role=\"img\" "
@@ -103,14 +117,7 @@ static void draw_stage(const struct rz_explain *explain, FILE *out)
         draw_sentences(explain, step, "<p>", "</p>", out);
         fputs("</figcaption></div>\n", out);
     }
-    fprintf(out,
-            "<div class=\"controls\"><button type=\"button\" id=\"back\" aria-label=\"One step "
-            "back\">&#9664;</button><button type=\"button\" id=\"next\" aria-label=\"One step "
-            "on\">&#9654;</button><button type=\"button\" id=\"play\">Play</button>"
-            "<input type=\"range\" id=\"slider\" min=\"1\" max=\"%u\" value=\"1\" "
-            "aria-label=\"Step\"><output id=\"at\" for=\"slider\">1 of %u</output></div>\n"
-            "<p class=\"keys\">Keys: left and right arrow, Home, End; space plays.</p></figure>\n",
-            explain->n_shown, explain->n_shown);
+    fputs("</figure>\n", out);
 }
 
 static void draw_timeline(const struct rz_explain *explain, FILE *out)

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int run_all(struct rz_attempts *attempts, const struct rz_rzrun_options *options,
                    const char *daemon)
@@ -39,30 +40,55 @@ static int run_all(struct rz_attempts *attempts, const struct rz_rzrun_options *
 
 /* ---- --report-html ---- */
 
-/* The command line as a user would type it, roughly. */
-static void write_command(const struct rz_rzrun_options *options, char *text, size_t max)
+/* Of the command line the page has so many characters. */
+#define COMMAND_CHARACTERS 4000u
+
+static bool is_plain(const char *word)
 {
-    size_t used = (size_t)snprintf(text, max, "rzrun -n %u", options->n_ranks);
-    for (uint32_t i = 0; i < options->n_contexts; i++) {
-        for (char *const *word = options->contexts[i].program; *word && used < max; word++) {
-            const char *before = i > 0 && word == options->contexts[i].program ? " :" : "";
-            used += (size_t)snprintf(text + used, max - used, "%s %s", before, *word);
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_=+/.,:@%^";
+    return *word && word[strspn(word, plain)] == 0;
+}
+
+/* The command line as a shell takes it. */
+static void write_command(char *const *line, FILE *out)
+{
+    const char *slash = strrchr(line[0], '/');
+    fputs(slash ? slash + 1 : line[0], out);
+    for (char *const *word = line + 1; *word; word++) {
+        if (is_plain(*word)) {
+            fprintf(out, " %s", *word);
+            continue;
         }
+        fputs(" '", out);
+        for (const char *at = *word; *at; at++) {
+            fputs(*at == '\'' ? "'\\''" : (char[]){*at, 0}, out);
+        }
+        fputc('\'', out);
     }
 }
 
 static bool open_page(struct rz_attempts *attempts, const struct rz_rzrun_options *options,
                       const char **why)
 {
-    static char command[2000];
-    write_command(options, command, sizeof(command));
     if (!rz_outfile_open(&attempts->page, options->report_html, why)) {
         return false;
+    }
+    char *command = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&command, &bytes);
+    rz_need_memory(out, "for a command line");
+    write_command(options->line, out);
+    fclose(out);
+    rz_need_memory(command, "for a command line");
+    if (bytes > COMMAND_CHARACTERS) {
+        strcpy(command + COMMAND_CHARACTERS - 3, "...");
     }
     attempts->report = rz_html_report_open(&(struct rz_html_job){.command = command,
                                                                  .n_ranks = options->n_ranks,
                                                                  .n_nodes = options->layout.n_nodes,
                                                                  .begun = attempts->begun});
+    free(command);
     return true;
 }
 

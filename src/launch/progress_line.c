@@ -11,6 +11,8 @@
 #define RATE_NEW 0.3
 /* Without a mark for so long the rate says nothing about the end. */
 #define STALE_AFTER (30 * RZ_SECOND)
+/* Bounds the characters of a line: five numbers, four times and words. */
+#define LINE_CHARACTERS 300
 
 void rz_progress_mark(struct rz_progress *progress, uint64_t iteration, uint32_t epoch, rz_time at)
 {
@@ -80,39 +82,64 @@ static void say_time(struct line *line, double seconds)
     }
 }
 
-static void say_iterations(struct line *line, const struct rz_progress *progress, rz_time now)
+static void say_rate(struct line *line, double per_second)
+{
+    add(line, per_second < 999.5 ? "%.3g" : "%.0f", per_second);
+}
+
+static void say_iterations(struct line *line, const struct rz_progress *progress, rz_time now,
+                           bool brief)
 {
     if (progress->rated_at == 0) {
         add(line, "no iteration yet");
         return;
     }
-    add(line, "iteration %" PRIu64, progress->newest);
+    add(line, "%s%" PRIu64, brief ? "" : "iteration ", progress->newest);
     if (progress->total > 0) {
         add(line, " of %" PRIu64, progress->total);
     }
     if (progress->per_second <= 0) {
         return;
     }
-    add(line, ", %.3g per second", progress->per_second);
+    add(line, ", ");
+    say_rate(line, progress->per_second);
+    add(line, brief ? "/s" : " per second");
     if (progress->total > progress->newest && now < progress->rated_at + STALE_AFTER) {
         add(line, ", ends in ");
         say_time(line, (double)(progress->total - progress->newest) / progress->per_second);
     }
 }
 
+static void say_all(struct line *line, const struct rz_progress *progress, rz_time age, rz_time now,
+                    bool brief)
+{
+    if (brief) {
+        say_time(line, (double)age / 1e9);
+        add(line, ": ");
+    } else {
+        add(line, "%8.3f s  ", (double)age / 1e9);
+    }
+    say_iterations(line, progress, now, brief);
+    if (progress->failures > 0) {
+        add(line, "; %u failure%s", progress->failures, progress->failures == 1 ? "" : "s");
+    }
+    if (progress->generation > 0) {
+        add(line, brief ? "; saved " : "; checkpoint %" PRIu64 " ", progress->generation);
+        say_time(line,
+                 now > progress->committed_at ? (double)(now - progress->committed_at) / 1e9 : 0);
+        add(line, " ago");
+    }
+}
+
 void rz_progress_text(const struct rz_progress *progress, rz_time age, rz_time now, char *text,
                       size_t max)
 {
-    struct line line = {text, 0, max};
-    add(&line, "%8.3f s  ", (double)age / 1e9);
-    say_iterations(&line, progress, now);
-    if (progress->failures > 0) {
-        add(&line, "; %u failure%s", progress->failures, progress->failures == 1 ? "" : "s");
+    char whole[LINE_CHARACTERS];
+    struct line line = {whole, 0, sizeof(whole)};
+    say_all(&line, progress, age, now, false);
+    if (line.used >= max) { /* on a narrow terminal */
+        line.used = 0;
+        say_all(&line, progress, age, now, true);
     }
-    if (progress->generation > 0) {
-        add(&line, "; checkpoint %" PRIu64 " ", progress->generation);
-        say_time(&line,
-                 now > progress->committed_at ? (double)(now - progress->committed_at) / 1e9 : 0);
-        add(&line, " ago");
-    }
+    snprintf(text, max, "%s", whole);
 }

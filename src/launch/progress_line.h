@@ -29,8 +29,11 @@ void rz_progress_mark(struct rz_progress *progress, uint64_t iteration, uint32_t
 /* A checkpoint is committed; several nodes say so. */
 void rz_progress_committed(struct rz_progress *progress, uint64_t generation, rz_time at);
 
-/* "  12.345 s  iteration 123 of 600, 45.6 per second, ends in 11 s; ...": the job is `age` old. At
- * most max - 1 characters. */
+/*
+ * "  12.345 s  iteration 123 of 600, 45.6 per second, ends in 11 s; ...": the job is `age` old. At
+ * most max - 1 characters. Where these are too few: "12 s: 123 of 600, 45.6/s, ends in 11 s; ...",
+ * cut at the end.
+ */
 void rz_progress_text(const struct rz_progress *progress, rz_time age, rz_time now, char *text,
                       size_t max);
 

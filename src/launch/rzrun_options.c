@@ -790,7 +790,8 @@ static bool read_parts(struct rz_rzrun_options *options, int argc, char **argv)
 
 void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **argv)
 {
-    *options = (struct rz_rzrun_options){.seed = 1,
+    *options = (struct rz_rzrun_options){.line = argv,
+                                         .seed = 1,
                                          .hb_period = 100 * RZ_MILLISECOND,
                                          /* hb_timeout: once the nodes are known */
                                          .spool_bytes = UINT64_C(4) << 20,

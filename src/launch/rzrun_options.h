@@ -106,6 +106,7 @@ struct rz_rzrun_options {
     const char *cases;           /* folder for case files, or NULL */
     uint64_t progress_total;     /* iterations of the program, for --progress; 0: not known */
     const char *report_html;     /* file for the page, or NULL */
+    char *const *line;           /* argv */
     const char *trace;           /* file for the traces, or NULL */
     struct rz_trace_levels levels;
     bool levels_given;

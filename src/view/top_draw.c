@@ -13,6 +13,8 @@
 #define EVENTS_BELOW 6u
 /* Up to "node 1234 FAILED ", and where signs begin. */
 #define MAP_MARGIN 16u
+/* What the title has at the left beside the program's name: " rztop  " and "  job 01234567 ". */
+#define TITLE_WORDS 23u
 
 /* ---- The screen ---- */
 
@@ -125,6 +127,11 @@ void rz_top_age_text(double seconds, char *text, size_t max)
     }
 }
 
+void rz_top_rate_text(double per_second, char *text, size_t max)
+{
+    snprintf(text, max, per_second < 999.5 ? "%.3g" : "%.0f", per_second);
+}
+
 void rz_top_ranks_text(const struct rz_top_rank *const *ranks, uint32_t n, char *text, size_t max)
 {
     size_t used = 0;
@@ -161,9 +168,12 @@ static void draw_title(const struct rz_top *top, const struct rz_top_view *view,
                         : "",
              age);
     bar(screen, 0);
-    rz_top_put(screen, 0, 1, RZ_TOP_BAR, "rztop  %s  job %.8s", top->program, top->job);
     uint32_t n = (uint32_t)strlen(right);
-    rz_top_put(screen, 0, n < screen->columns ? screen->columns - n : 0, RZ_TOP_BAR, "%s", right);
+    uint32_t at = n < screen->columns ? screen->columns - n : 0; /* of what is at the right */
+    uint32_t room = at > TITLE_WORDS ? at - TITLE_WORDS : 0;
+    rz_top_put(screen, 0, 1, RZ_TOP_BAR, "rztop  %.*s  job %.8s", (int)room, top->program,
+               top->job);
+    rz_top_put(screen, 0, at > 0 ? at - 1 : 0, RZ_TOP_BAR, " %s", right);
 }
 
 static void draw_counts(const struct rz_top *top, const struct rz_top_sums *sums,
@@ -189,6 +199,7 @@ static void draw_counts(const struct rz_top *top, const struct rz_top_sums *sums
 static void draw_progress(const struct rz_top *top, const struct rz_top_sums *sums,
                           struct rz_top_screen *screen)
 {
+    char rate[32];
     uint32_t at = rz_top_put(screen, 2, 1, RZ_TOP_HEAD, "epoch ");
     at = rz_top_put(screen, 2, at, RZ_TOP_PLAIN, "%u, %s   ", top->epoch, top->phase);
     at = rz_top_put(screen, 2, at, RZ_TOP_HEAD, "failed processes ");
@@ -204,7 +215,8 @@ static void draw_progress(const struct rz_top *top, const struct rz_top_sums *su
         at = rz_top_put(screen, 2, at, RZ_TOP_PLAIN, " to %" PRIu64, sums->most);
     }
     if (sums->per_second > 0) {
-        rz_top_put(screen, 2, at, RZ_TOP_PLAIN, ", %.3g per second", sums->per_second);
+        rz_top_rate_text(sums->per_second, rate, sizeof(rate));
+        rz_top_put(screen, 2, at, RZ_TOP_PLAIN, ", %s per second", rate);
     }
 }
 

@@ -38,7 +38,7 @@ static void draw_rank(const struct rz_top_rank *rank, struct rz_top_screen *scre
         snprintf(iteration, sizeof(iteration), "%" PRIu64, rank->iteration);
     }
     if (rank->per_second > 0) {
-        snprintf(rate, sizeof(rate), "%.3g", rank->per_second);
+        rz_top_rate_text(rank->per_second, rate, sizeof(rate));
     }
     wait_text(rank, waits, sizeof(waits));
     uint32_t at = rz_top_put(screen, row, 0, plain, "%c%5u%-3s%5u %7s ", chosen ? '>' : ' ',
@@ -101,7 +101,7 @@ void rz_top_draw_one(const struct rz_top *top, const struct rz_top_view *view,
     }
     const struct rz_top_rank *rank = &top->ranks[view->chosen];
     uint32_t row = lines.from, at;
-    char age[32];
+    char age[32], rate[32];
     at = rz_top_put(screen, row, 1, RZ_TOP_HEAD, "rank %u", rank->rank);
     rz_top_put(screen, row++, at, RZ_TOP_PLAIN, "%s, incarnation %u, on node %u",
                rank->spawned ? " (spawned)" : "", rank->incarnation, rank->node);
@@ -115,8 +115,9 @@ void rz_top_draw_one(const struct rz_top *top, const struct rz_top_view *view,
     }
     rz_top_put(screen, row++, 3, RZ_TOP_PLAIN, "process    %" PRId64, rank->pid);
     if (rank->marked) {
-        rz_top_put(screen, row++, 3, RZ_TOP_PLAIN, "iteration  %" PRIu64 ", %.3g per second",
-                   rank->iteration, rank->per_second);
+        rz_top_rate_text(rank->per_second, rate, sizeof(rate));
+        rz_top_put(screen, row++, 3, RZ_TOP_PLAIN, "iteration  %" PRIu64 ", %s per second",
+                   rank->iteration, rate);
     }
     row++;
     if (!rank->call[0]) {

@@ -78,9 +78,10 @@ char rz_top_sign(enum rz_top_state state);
 enum rz_top_style rz_top_state_style(enum rz_top_state state);
 const char *rz_top_state_name(enum rz_top_state state);
 
-/* "1.4 MB", "12.3 s", "1:02:03". */
+/* "1.4 MB", "12.3 s", "1:02:03"; "45.6" and "1234". */
 void rz_top_bytes_text(uint64_t bytes, char *text, size_t max);
 void rz_top_age_text(double seconds, char *text, size_t max);
+void rz_top_rate_text(double per_second, char *text, size_t max);
 
 /* The numbers of ranks that are sorted: "0-2,5"; what does not fit is "...". */
 void rz_top_ranks_text(const struct rz_top_rank *const *ranks, uint32_t n, char *text, size_t max);

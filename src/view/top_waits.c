@@ -167,7 +167,7 @@ void rz_top_draw_waits(const struct rz_top *top, struct rz_top_view *view,
         const struct rz_top_waiters *one = &waits.waiters[i - waits.n_cycles];
         peer_text(top, one->one, text, sizeof(text));
         rz_top_age_text(one->longest_s, age, sizeof(age));
-        uint32_t at = rz_top_put(screen, row, 1, RZ_TOP_PLAIN, "%10s  %-20s %5u  ", age,
+        uint32_t at = rz_top_put(screen, row, 1, RZ_TOP_PLAIN, "%8s  %-16s %5u  ", age,
                                  one->one->call, one->n);
         rz_top_put(screen, row, at,
                    one->longest_s >= RZ_TOP_WAITS_AFTER_S ? RZ_TOP_SLOW : RZ_TOP_FAINT,

@@ -3,11 +3,13 @@
 """docs/start.md and docs/ulfm.md: their programs and commands do what they say, with an installation; and tools/first-quarter finds what is not so."""
 import importlib.machinery
 import importlib.util
+import shutil
 import subprocess
 import sys
 import unittest
 
 import install_rig as rig
+import scratch
 
 sys.dont_write_bytecode = True
 loader = importlib.machinery.SourceFileLoader("first_quarter", rig.SOURCE + "/tools/first-quarter")
@@ -45,6 +47,15 @@ class Tool(unittest.TestCase):
         self.assertEqual(wrong, ["c: status 4"])
         self.assertEqual(shown, "$ a\nout\n$ b\n$ echo $?\n3\n$ c\n")
         self.assertEqual(left_out, ["d"])
+
+    def test_pages_of_a_job(self):
+        self.assertEqual(tool.ran("\x010\n\n\x01=0\n\x012\n\n", [("a", []), ("b", []), ("c", [])]), ["a", "c"])
+        folder = scratch.folder("pages-test-")
+        self.assertEqual(tool.open_pages(folder, ["rzrun --report-html none.html ./pi", "ls"]), ["none.html: there is no such page"])
+        with open(f"{folder}/no.html", "w", encoding="ascii") as file:
+            file.write("<h1>Report of a job</h1>")
+        wrong = ["no.html: the browser does not show a job"] if shutil.which("chromium") else []
+        self.assertEqual(tool.open_pages(folder, ["rzrun --report-html no.html ./pi"]), wrong)
 
     def test_a_page(self):
         script, commands = tool.script_of(tool.PAGE)

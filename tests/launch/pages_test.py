@@ -44,12 +44,13 @@ class Pages(rig.LaunchTest):
         self.assertRegex(self.runs("--version").out, r"^rzrun \(Rhizome\) \d+\.\d+\.\d+\n$")
 
     def test_every_command_has_help(self):
-        for command in ("rzrun", "mpiexec", "rzsim", "rzbench"):
+        for command in ("rzrun", "mpiexec", "rzps", "rztop", "rzdoctor", "rzsim", "rzbench"):
             path = f"{rig.BUILD}/bin/{command}"
             if shutil.which(path):
                 result = self.runs("--help", rzrun=path)
                 self.assertIn("usage", result.out)
                 self.assertEqual(result.err, "")
+                self.assertLessEqual(max(len(line) for line in result.out.splitlines()), 100, command)
 
     def test_manual_page(self):
         page = self.runs("--man").out

@@ -96,6 +96,9 @@ class ReportHtml(rig.LaunchTest):
         data = data_of(page)
         self.assertEqual(data["schema"], "rhizome.report.1")
         self.assertEqual((data["ranks"], len(data["nodes"]), data["left_out"]), (4, 2, 0))
+        self.assertTrue(data["command"].startswith("rzrun --oversubscribe -n 4 --nodes 2 --report-html "), data["command"])
+        self.assertIn(" --inject 'kill rank 3 at iteration 20' ", data["command"])
+        self.assertTrue(data["command"].endswith("/apps/hpccg 16 16 16 --iterations 60 --checkpoint-every 5"), data["command"])
         self.assertEqual([(a["status"], a["cause"]) for a in data["attempts"]], [(0, "")])
         lives = sorted((slot, incarnation, end) for slot, incarnation, _, _, _, _, end in data["lives"])
         self.assertEqual([life[:2] for life in lives], [(0, 1), (1, 1), (2, 1), (3, 1), (3, 2)])
@@ -129,6 +132,12 @@ class ReportHtml(rig.LaunchTest):
         self.assertIn("a cycle", hang["text"])
         waits = "".join(data["samples"]["waits"])
         self.assertRegex(waits, "9", "no sample saw a rank wait")
+
+    def test_a_long_command_line_is_cut(self):
+        path = f"{self.folder}/long.html"
+        self.assertEqual(self.run_it("-n", "1", "--report-html", path, "true", "a b" * 3000).status, 0)
+        command = data_of(read(path))["command"]
+        self.assertEqual((len(command), command[-3:]), (4000, "..."))
 
     def rows(self, how, *options):
         path = f"{self.folder}/sends.html"

@@ -3,6 +3,7 @@
 """rztop in a terminal of 80 columns and 24 lines, which tmux holds: what is on its screen, and what its keys do."""
 import glob
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -29,9 +30,9 @@ class Top(rig.LaunchTest):
         self.assertTrue(pages, "no daemon shows the job")
         return pages[0]["job"]
 
-    def open(self, job, *options, columns=80, lines=24):
+    def open(self, job, *options, columns=80, lines=24, folder=None):
         words = " ".join([os.path.abspath(RZTOP), *options, job])
-        self.tmux("new-session", "-d", "-x", str(columns), "-y", str(lines), "-c", self.folder,
+        self.tmux("new-session", "-d", "-x", str(columns), "-y", str(lines), "-c", folder or self.folder,
                   f"{words}; echo \"ended with $?\"; exec sleep {rig.HANG_S}")
         self.addCleanup(self.tmux, "kill-server")
 
@@ -98,6 +99,31 @@ class Top(rig.LaunchTest):
         self.tmux("send-keys", "q")
         self.await_screen("ended with 0")
 
+    def test_a_hang_report_that_cannot_be_written(self):
+        run = self.begin(rig.program("launch_waits"), "receive", processes=2, nodes=1)
+        self.open(self.job(), folder="/proc")
+        self.await_screen("ranks 2: 2 waits")
+        self.tmux("send-keys", "h")
+        self.await_screen("cannot write hang-")
+        self.end(run)
+
+    def test_a_detached_job(self):
+        """A job that rzrun has left loses a rank, and is ended."""
+        begun = self.run_it("--oversubscribe", "-n", "4", "--nodes", "2", "--on-failure", "continue", "--detach", "--timeout", str(rig.HANG_S),
+                            rig.program("launch_waits"), "compute")
+        self.assertEqual(begun.status, 0, begun.err)
+        self.addCleanup(self.run_it, "--end", begun.out.strip())
+        self.open(begun.out.strip(), "--every", "200ms", "--no-color")
+        lines = self.await_screen("detached", "ranks 4: 4 runs")
+        self.assertTrue(lines[0].startswith(f" rztop  launch_waits  job {begun.out[:8]}"), lines[0])
+        victim = next(p for p in self.members()["process"] if b"RZ_RANK=1" in rig.read(p.pid, "environ").split(b"\0"))
+        os.kill(victim.pid, signal.SIGKILL)
+        self.await_screen("3 runs 1 failed", "rank 1 failed on node 0")
+        self.assertEqual(self.run_it("--end", begun.out.strip()).status, 0)
+        self.await_screen("OVER", "no daemon answers any more")
+        self.tmux("send-keys", "q")
+        self.await_screen("ended with 0")
+
     def test_without_a_terminal(self):
         run = self.begin(rig.program("launch_waits"), "receive", processes=2, nodes=1)
         job = self.job()
@@ -109,6 +135,14 @@ class Top(rig.LaunchTest):
         refused = ask(job)
         self.assertEqual(refused.returncode, 2)
         self.assertIn("--once", refused.stderr)
+        ours, theirs = pty.openpty()
+        for terminal, what in (("", "TERM is not set"), ("no-such", "'no-such' is not known here"), ("dumb", "'dumb' cannot place text")):
+            refused = subprocess.run([RZTOP, job], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, text=True, timeout=rig.HANG_S,
+                                     env=dict(os.environ, TERM=terminal))
+            self.assertEqual(refused.returncode, 2, terminal)
+            self.assertIn(what, refused.stderr)
+        os.close(ours)
+        os.close(theirs)
         self.end(run)
         gone = ask("--once", job)
         self.assertEqual((gone.returncode, gone.stdout), (1, ""))

@@ -93,7 +93,13 @@ class Completes:
                 ("rzrun -n 4 ./program mach", ["rzrun", "-n", "4", "./program", "machines.txt"]),
                 ("rzps --js", ["rzps", "--json"]),
                 ("rzdoctor feat", ["rzdoctor", "features"]),
-                ("rzsim comp", ["rzsim", "compare"])):
+                ("rzsim comp", ["rzsim", "compare"]),
+                ("rztop --pa", ["rztop", "--page"]),
+                ("rztop --page wai", ["rztop", "--page", "waits"]),
+                ("rzbench rewi", ["rzbench", "rewind"]),
+                ("rzbench --basel", ["rzbench", "--baseline"]),
+                ("rzbench --baseline rep", ["rzbench", "--baseline", "reports"]),
+                ("rzbench mpi --pin no", ["rzbench", "mpi", "--pin", "none"])):
             self.assertEqual([word.rstrip("/") for word in self.completed(line)], words, line)  # bash leaves the slash of a folder
 
     def test_the_program_has_options_of_its_own(self):
@@ -105,7 +111,7 @@ class Completes:
 class Bash(Completes, unittest.TestCase):
     def start(self):
         shell = Shell(["bash", "--norc", "--noprofile", "-i"], self.folder)
-        for command in ("rzrun", "rzps", "rzdoctor", "rzsim"):
+        for command in ("rzrun", "rzps", "rzdoctor", "rzsim", "rztop", "rzbench"):
             shell.until(PROMPT)
             shell.type(f"source {SHARE}/bash-completion/completions/{command}\n")
         shell.until(PROMPT)
@@ -124,9 +130,9 @@ class Zsh(Completes, unittest.TestCase):
 
 class Tables(unittest.TestCase):
     def test_every_option_of_the_help(self):
-        for command in ("rzrun", "rzps", "rzdoctor"):
+        for command in ("rzrun", "rzps", "rzdoctor", "rztop", "rzbench"):
             said = subprocess.run([f"{BUILD}/bin/{command}", "--help"], check=True, capture_output=True, text=True, timeout=HANG_S).stdout
-            names = set(re.findall(r"(?m)^  .*?(--?[a-z][\w-]+)(?: [^ ,]+| [^ ,]+ [^ ,]+)?(?:  |$)", said))
+            names = set(re.findall(r"(?m)^  (?=-).*?(--?[a-z][\w-]+)(?: [^ ,]+| [^ ,]+ [^ ,]+)?(?:  |$)", said))
             self.assertGreater(len(names), 5)
             for path in (f"bash-completion/completions/{command}", f"zsh/site-functions/_{command}"):
                 with open(f"{SHARE}/{path}", encoding="utf-8") as file:

@@ -87,13 +87,20 @@ class Manual(unittest.TestCase):
     def test_mandoc_finds_nothing(self):
         self.check("mandoc", "-T", "lint", "-W", "warning")
 
+    @unittest.skipUnless(shutil.which("groff"), "no groff")
+    def test_prose_fits_a_terminal(self):
+        """Only tables, which begin two columns further right than paragraphs, are wider than 80 columns."""
+        for page in pages():
+            shown = subprocess.run(["groff", "-man", "-Tutf8", "-P-cbou", page], capture_output=True, text=True, timeout=HANG_S).stdout
+            self.assertEqual([line for line in shown.splitlines() if len(line) > 80 and not line.startswith(" " * 9)], [], page)
+
     def test_other_names_lead_to_a_page(self):
         for name in os.listdir(MAN + "/man1"):
             other = re.match(r"\.so (\S+)", read(f"{MAN}/man1/{name}"))
             self.assertTrue(not other or os.path.exists(f"{MAN}/{other.group(1)}"), name)
 
     def test_commands(self):
-        for command in ("rzrun", "rzps", "rzdoctor", "rzsim"):
+        for command in ("rzrun", "rzps", "rzdoctor", "rzsim", "rztop", "rzbench"):
             self.assertRegex(read(f"{MAN}/man1/{command}.1"), r"^\.TH ")
 
 

@@ -15,6 +15,7 @@ BUILD = os.environ["RZ_TEST_BUILD"]
 SOURCE = os.environ["RZ_TEST_SOURCE"]
 sys.path.insert(0, SOURCE + "/tests")
 sys.dont_write_bytecode = True
+import scratch  # noqa: E402
 from patience import HANG_S  # noqa: E402
 
 loader = importlib.machinery.SourceFileLoader("site_tool", SOURCE + "/tools/site")
@@ -46,8 +47,7 @@ class Documents(unittest.TestCase):
 class Site(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.out = tempfile.mkdtemp(prefix="site-test-") + "/site"
-        cls.addClassCleanup(shutil.rmtree, os.path.dirname(cls.out))
+        cls.out = scratch.folder("site-test-") + "/site"
         cls.done = run(SOURCE + "/tools/site", "--build", BUILD, "--out", cls.out)
 
     def page(self, name):
@@ -63,7 +63,7 @@ class Site(unittest.TestCase):
                 self.assertTrue(os.path.exists(f"{self.out}/{name[:-3]}.html"), name)
 
     def test_each_option_is_in_the_reference(self):
-        for command in ("rzrun", "rzps", "rzdoctor"):
+        for command in (name for name in site.COMMANDS if os.path.exists(f"{BUILD}/bin/{name}")):
             options = set(re.findall(r"^ +(?:-\w+(?: \w+)?, )*(--[\w-]+)", run(f"{BUILD}/bin/{command}", "--help").stdout, re.M))
             page = self.page(f"reference/{command}")
             self.assertTrue(options)
@@ -80,6 +80,16 @@ class Site(unittest.TestCase):
     def test_moving_pictures(self):
         self.assertIn('href="explain/agree.html"', self.page("explain"))
         self.assertIn('type="range"', self.page("explain/agree"))
+
+    @unittest.skipUnless(shutil.which("chromium"), "no chromium")
+    def test_the_search_of_pages_that_are_opened_as_files(self):
+        with tempfile.TemporaryDirectory() as profile:
+            for words, there in (("MPIX_Comm_agree", 'href="./reference/functions.html#mpix_comm_agree"'), ("--report-html", 'href="./report-html.html'),
+                                 ("nothinglikethis", "<p>No results found</p>")):
+                shown = run("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync",
+                            f"--user-data-dir={profile}", "--virtual-time-budget=60000", "--dump-dom", f"file://{self.out}/search.html?q={words}").stdout
+                results = shown.partition('id="mkdocs-search-results"')[2].partition("</section>")[0]
+                self.assertIn(there, results, words)
 
     def test_a_wrong_link_is_found(self):
         path = f"{self.out}/tutorial.html"

@@ -65,7 +65,7 @@ def escaped(text):
 def man(function, others, version):
     out = [f".TH {function.name} 3 \"\" \"Rhizome {version}\" \"Rhizome\"", ".SH NAME", f"{function.name} \\- {escaped(function.summary())}",
            ".SH SYNOPSIS", ".nf", f".B #include <{'mpi-ext.h' if function.header == 'mpi-ext.h' else escaped(function.header)}>", ".PP"]
-    lines = textwrap.wrap(function.prototype, 76, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(function.prototype, 73, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
     lines[-1] += ";"
     out += [*(f".B \"{escaped(line)}\"" for line in lines), ".fi"]
     link = LIBRARIES.get(function.header)

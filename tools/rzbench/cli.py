@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A command line from one table: parsing, --help, and the manual page, laid out as src/cli does it for the commands in C."""
+"""A command line from one table: parsing, --help, the manual page and completion, laid out as src/cli does it for the commands in C."""
 import argparse
 import re
 import sys
 from typing import Callable, NamedTuple, Optional
+
+from .completion import SHELLS, completion
 
 USAGE, UNWRITTEN = 2, 9  # exit status after a bad command line, and where standard output could not be written
 WIDTH, INDENT = 96, 30
@@ -17,7 +19,8 @@ class Option(NamedTuple):
 
 
 COMMON = ("Other", [Option("-h, --help", None, "Print this text."), Option("-V, --version", None, "Print the version."),
-                    Option("--man", None, "Print the manual page as man(7) source.")])
+                    Option("--man", None, "Print the manual page as man(7) source."),
+                    Option("--completion", "bash|zsh", "Print what completes command lines in this shell.")])
 
 
 class Out:
@@ -45,8 +48,12 @@ class Cli(NamedTuple):
     summary: str
     synopsis: str
     description: str
+    words: dict  # what the first word can be, and what that means
     groups: list  # (heading, options)
     epilogue: str
+
+    def options(self):
+        return [option for _, options in (*self.groups, COMMON) for option in options]
 
     def refuse(self, message):
         sys.stderr.write(f"{self.name}: {message} ({self.name} --help lists everything)\n")
@@ -60,8 +67,11 @@ class Cli(NamedTuple):
         for option in (option for _, options in self.groups for option in options):
             more = {"type": option.take, "metavar": option.argument} if option.argument else {"action": "store_true"}
             parser.add_argument(*option.names.split(", "), **more)
-        for option, page in zip(COMMON[1], (self.help, lambda: f"{self.name} (Rhizome) {self.version}\n", self.manual)):
-            parser.add_argument(*option.names.split(", "), action=Page, nargs=0, const=(self, page))
+        pages = (lambda _: self.help(), lambda _: f"{self.name} (Rhizome) {self.version}\n", lambda _: self.manual(),
+                 lambda shell: completion(self, shell))
+        for option, page in zip(COMMON[1], pages):
+            more = {"choices": SHELLS, "metavar": option.argument} if option.argument else {"nargs": 0}
+            parser.add_argument(*option.names.split(", "), action=Page, const=(self, page), **more)
         return parser.parse_intermixed_args(words)
 
     def finish(self, out, status):
@@ -70,9 +80,13 @@ class Cli(NamedTuple):
             sys.stderr.write(f"{self.name}: standard output cannot be written: {out.failure.strerror}\n")
         return UNWRITTEN if out.failure else status
 
+    def tables(self):
+        """What --help and the manual page list: headings, and what is below each."""
+        return ("What is measured", [Option(word, None, text) for word, text in self.words.items()]), *self.groups, COMMON
+
     def help(self):
         lines = [f"{self.name}: {self.summary}", "", f"usage: {self.name} {self.synopsis}", "", *wrapped(self.description, "", 0)]
-        for heading, options in (*self.groups, COMMON):
+        for heading, options in self.tables():
             lines += ["", heading]
             for names, argument, text, _ in options:
                 first = f"  {names} {argument or ''}".rstrip()
@@ -85,19 +99,19 @@ class Cli(NamedTuple):
     def manual(self):
         lines = [f".TH {self.name.upper()} 1 \"\" \"Rhizome {self.version}\"", ".SH NAME", f"{self.name} \\- {harmless(self.summary)}", ".SH SYNOPSIS",
                  f".B {self.name}", harmless(self.synopsis), ".SH DESCRIPTION", harmless(self.description), ".SH OPTIONS"]
-        for heading, options in (*self.groups, COMMON):
+        for heading, options in self.tables():
             lines.append(f".SS {harmless(heading)}")
             for names, argument, text, _ in options:
                 lines += [".TP", f".B {harmless(f'{names} {argument}' if argument else names)}", harmless(text)]
-        return "\n".join([*lines, ".SH NOTES", ".nf", harmless(self.epilogue), ".fi", ""])
+        return "\n".join([*lines, ".SH NOTES", *notes(self.epilogue), ""])
 
 
 class Page(argparse.Action):
     """Writes a page, and ends the command."""
 
-    def __call__(self, *_):
+    def __call__(self, _parser, _values, value, _name=None):
         (cli, page), out = self.const, Out(1)
-        out.write(page())
+        out.write(page(value))
         sys.exit(cli.finish(out, 0))
 
 
@@ -110,6 +124,23 @@ def wrapped(text, first, indent):
             line = " " * indent
         line += (" " if len(line) > indent else "") + word
     return [*lines, line]
+
+
+def notes(text):
+    """Paragraphs, which are filled; lines that begin with a blank are a table, and stay as they are."""
+    lines, table, paragraph = [], False, False
+    for line in text.split("\n"):
+        if not line:
+            paragraph = True
+            continue
+        if table != line.startswith(" "):
+            table = not table
+            lines.append(".nf" if table else ".fi")
+        if paragraph:
+            lines.append(".PP")
+            paragraph = False
+        lines.append(harmless(line))
+    return lines + [".fi"] * table
 
 
 def harmless(text):

@@ -18,11 +18,11 @@ STUDIES = {
     "failure": (simple.failure, None, "from SIGKILL to the last survivor's error, and to its roll-back."),
     "latency": (simple.latency, None, "ping-pong of two ranks, within a node and between nodes."),
     "crowd": (simple.crowd, None, "64 ranks on this machine, whole programs and collective calls."),
-    "all": (None, None, "these three."),
+    "all": (None, None, "the three above."),
     "runtime": (runtime.study, runtime.PARTS, "the daemons, by parts: streams (frames between hosts, sealed beside "
                 "plain), noise (what heartbeats cost messages), accuracy (how short they may be), "
                 "detect (a silent or killed node: first seen, known to all), many (several at once), spread (news of a failed process), members (beside "
-                "memberlist), footprint (an idle daemon); without PART all of them."),
+                "memberlist), footprint (an idle daemon)."),
     "ulfm": (ulfm.study, ulfm.PARTS, "the calls of user-level failure mitigation over the number of ranks, beside Open MPI 5 where it is, by parts: "
              "agree (beside allreduce), trees, engines, shrink, failures (shrink over their number), revoke, perturb (collectives after a revoke), detect "
              "(SIGKILL to the last error), replace, program (one in the manner of MiniFE)."),
@@ -93,11 +93,13 @@ OPTIONS = [
 
 def command_line(version):
     return Cli("rzbench", version, "measure Rhizome, beside Open MPI and MPICH where they are installed",
-               "|".join(name + (" [PART]" if parts else "") for name, (_, parts, _) in STUDIES.items()) + " [OPTION]...",
-               " ".join(f"{name}: {text}" for name, (_, _, text) in STUDIES.items()) + " Programs are compiled at the start with each system's own "
-               "wrapper. Figures are medians [smallest..largest] of n repetitions.", OPTIONS,
-               "Exit status: 0; 1 when a run of failure or ulfm was not complete, the verdict of another study is that something does not "
-               "hold, or nothing could be measured; 2 when the command line is wrong.\n\nExample: everything within ten minutes\n"
+               "STUDY [PART] [OPTION]...",
+               "Programs are compiled at the start with each system's own wrapper. Figures are medians [smallest..largest] of n repetitions. Without PART "
+               "all parts of a study are measured.",
+               {name: text[0].upper() + text[1:] for name, (_, _, text) in STUDIES.items()}, OPTIONS,
+               "Exit status: 0; 1 when a run of failure or ulfm was not complete, the verdict of another\nstudy is that something does not hold, or "
+               "nothing could be measured; 2 when the command line\nis wrong; 9 when standard output could not be written.\n\n"
+               "Example: everything within ten minutes\n"
                "  rzbench all --budget 10m --report benchmarks.md --csv benchmarks.csv")
 
 

@@ -52,13 +52,39 @@ static void a_roll_back(void **state)
                         "   5.000 s  iteration 25, 10 per second");
 }
 
+static void a_high_rate(void **state)
+{
+    struct rz_progress progress = {.newest = 9, .rated_at = 1, .per_second = 999.4};
+    (void)state;
+    assert_string_equal(text_of(&progress, RZ_SECOND), "   1.000 s  iteration 9, 999 per second");
+    progress.per_second = 1623456;
+    assert_string_equal(text_of(&progress, RZ_SECOND),
+                        "   1.000 s  iteration 9, 1623456 per second");
+}
+
+static void a_terminal_of_80_columns_shows_all(void **state)
+{
+    struct rz_progress progress = {.total = 2000000,
+                                   .newest = 123456,
+                                   .failures = 12,
+                                   .generation = 3,
+                                   .rated_at = 110 * RZ_SECOND,
+                                   .committed_at = 110 * RZ_SECOND,
+                                   .per_second = 1620};
+    char text[80];
+    (void)state;
+    rz_progress_text(&progress, 119 * RZ_SECOND, 119 * RZ_SECOND, text, sizeof(text));
+    assert_string_equal(
+        text, "119 s: 123456 of 2000000, 1620/s, ends in 19 min; 12 failures; saved 9.0 s ago");
+}
+
 static void a_narrow_place(void **state)
 {
     struct rz_progress progress = {.total = 600, .failures = 1, .generation = 3, .rated_at = 1};
     char text[16];
     (void)state;
     rz_progress_text(&progress, RZ_SECOND, RZ_SECOND, text, sizeof(text));
-    assert_string_equal(text, "   1.000 s  ite");
+    assert_string_equal(text, "1.0 s: 0 of 600");
     rz_progress_text(&progress, RZ_SECOND, RZ_SECOND, text, 1);
     assert_string_equal(text, "");
 }
@@ -66,7 +92,8 @@ static void a_narrow_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_steady_program),
-                                       cmocka_unit_test(a_roll_back),
+                                       cmocka_unit_test(a_roll_back), cmocka_unit_test(a_high_rate),
+                                       cmocka_unit_test(a_terminal_of_80_columns_shows_all),
                                        cmocka_unit_test(a_narrow_place)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

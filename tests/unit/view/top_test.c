@@ -266,6 +266,41 @@ static void many_ranks(void **state)
     rz_top_clear(&top);
 }
 
+static void rates(void **state)
+{
+    char text[32];
+    (void)state;
+    rz_top_rate_text(0.0456, text, sizeof(text));
+    assert_string_equal(text, "0.0456");
+    rz_top_rate_text(999.4, text, sizeof(text));
+    assert_string_equal(text, "999");
+    rz_top_rate_text(123456.7, text, sizeof(text));
+    assert_string_equal(text, "123457");
+}
+
+/* The name of a program that is too long is cut, and nothing else of the title. */
+static void a_long_name(void **state)
+{
+    struct rz_top top = {.known = false};
+    struct rz_top_view view = {.page = RZ_TOP_PAGE_MAP};
+    json_t *job = document(1, 4, 10);
+    (void)state;
+    json_object_set_new(job, "detached", json_string("running"));
+    json_object_set_new(job, "program",
+                        json_string("/bin/a_name_of_more_than_forty_characters_is_too_long"));
+    take(&top, job);
+    for (uint32_t columns = 60; columns >= 40; columns -= 20) {
+        char *text = screen_text(&top, &view, 24, columns), *end = strchr(text, '\n');
+        assert_non_null(end);
+        *end = 0;
+        assert_string_equal(
+            text, columns == 60 ? " rztop  a_name_of_more_than_  job 01234567 detached  10.0 s"
+                                : " rztop    job 01234567 detached  10.0 s");
+        free(text);
+    }
+    rz_top_clear(&top);
+}
+
 static void groups_are_shown(void **state)
 {
     struct rz_top top = {.known = false};
@@ -421,6 +456,8 @@ int main(void)
         cmocka_unit_test(a_recovery_as_it_happens),
         cmocka_unit_test(waits_and_cycles),
         cmocka_unit_test(many_ranks),
+        cmocka_unit_test(rates),
+        cmocka_unit_test(a_long_name),
         cmocka_unit_test(groups_are_shown),
         cmocka_unit_test(any_size),
         cmocka_unit_test(documents_that_are_none),
