@@ -21,6 +21,8 @@ BUILD = os.path.abspath(os.environ.get("RZ_TEST_BUILD", "build"))
 SOURCE = os.path.dirname(os.path.abspath(__file__)) + "/../.."
 DEMO = [sys.executable, "-B", f"{SOURCE}/tools/demo"]
 SURVIVED = "and the same answer to the last bit."
+# So large that the job still runs when a fault of one of its last iterations comes late, beside other work.
+SIZE = "48 48 48"
 OURS = {"A", "J"}  # what the display may send: cursor up, erase to the end
 
 
@@ -30,7 +32,7 @@ def surroundings(size):
 
 class Demo(unittest.TestCase):
     def test_plain_lines(self):
-        done = subprocess.run(DEMO, env=surroundings("16 16 16"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        done = subprocess.run(DEMO, env=surroundings(SIZE), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=HANG_S)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn(SURVIVED, done.stdout)
@@ -62,7 +64,7 @@ class Demo(unittest.TestCase):
         return os.read(terminal, 65536).decode(errors="replace") if ready else ""
 
     def test_a_line_for_each_node_and_rank(self):
-        status, shown = self.on_a_terminal("32 32 32")
+        status, shown = self.on_a_terminal(SIZE)
         self.assertEqual(status, 0, shown)
         self.assertIn(SURVIVED, shown)
         for what in [f"node {node}  runs" for node in range(4)] + [f"rank {rank}  " for rank in range(8)]:
