@@ -53,7 +53,7 @@ static bool is_unwanted(const struct piece *piece, const struct unwanted *unwant
 static void free_piece(struct piece *piece)
 {
     close(piece->fd);
-    free(piece->checked);
+    free(piece->hashes);
     free(piece->changes);
     free(piece);
 }
@@ -735,8 +735,7 @@ static void forget_epoch(struct rz_store *store)
     memset(store->tried, 0, n_ranks);
     memset(store->getting, 0, n_ranks);
     for (struct piece *piece = store->pieces; piece; piece = piece->next) {
-        free(piece->checked);
-        piece->checked = NULL;
+        store_forget_hashes(piece);
         piece->good = false;
         piece->sent_again = 0;
     }

@@ -3,8 +3,10 @@
  * Copies of pieces by their changes. A process says with its piece which pages are as they were in
  * an older generation (wire/link_messages.h, STORE). If the buddy keeps that generation, it gets
  * only the other pages and writes them over the older piece, as the process wrote its new piece
- * over the older one. The result is verified as a whole, like any copy. If there is nothing to
- * write over, or the result is wrong, the buddy says so (PIECE_GONE) and gets the whole piece.
+ * over the older one. If the older copy was verified in this epoch, the hashes of its pages are
+ * known, and the checksum of the new copy follows from them and from those of the pages that came;
+ * else all of it is read (store_check.c). If there is nothing to write over, or the result is
+ * wrong, the buddy says so (PIECE_GONE) and gets the whole piece.
  */
 #include "base/assert.h"
 #include "ckpt/pages.h"
@@ -102,12 +104,48 @@ static struct piece *take_over(struct rz_store *store, rz_id from,
     if (!fits || rz_descriptor_copy(base->fd, &fd) != RZ_OK) {
         return NULL;
     }
+    struct rz_page_hash *hashes = NULL;
+    if (base->good && base->n_hashes == rz_pages_of(base->bytes)) {
+        hashes = base->hashes;
+        base->hashes = NULL;
+    }
     struct piece *piece =
         store_add(store, told->rank, told->generation, told->total, told->hash, fd);
     rz_assert(!store_find(store, told->rank, told->base)); /* the older piece is gone */
     piece->source = from;
     piece->by_changes = true;
+    piece->hashes = hashes;
+    piece->n_hashes = hashes ? rz_pages_of(piece->bytes) : 0;
     return piece;
+}
+
+/* Writes what came over the older piece. False: it does not fit, or there is no memory. */
+static bool write_over(struct piece *piece, const struct rz_overlay_changes *told)
+{
+    uint64_t rest = piece->bytes - told->offset;
+    bool fits = told->offset <= piece->bytes && told->data_length <= rest &&
+                told->offset % RZ_PAGE_BYTES == 0 &&
+                (told->data_length % RZ_PAGE_BYTES == 0 || told->data_length == rest);
+    if (!fits || pwrite(piece->fd, told->data, told->data_length, (off_t)told->offset) !=
+                     (ssize_t)told->data_length) {
+        return false;
+    }
+    for (size_t at = 0; piece->hashes && at < told->data_length; at += RZ_PAGE_BYTES) {
+        size_t left = told->data_length - at;
+        piece->hashes[(told->offset + at) / RZ_PAGE_BYTES] =
+            rz_page_hash(told->data + at, left < RZ_PAGE_BYTES ? left : RZ_PAGE_BYTES);
+    }
+    return true;
+}
+
+/* All changes are here. */
+static void complete(struct piece *piece)
+{
+    piece->have = piece->bytes;
+    piece->good = piece->hashes && rz_pages_hash(piece->hashes, piece->bytes) == piece->hash;
+    if (!piece->good) {
+        store_forget_hashes(piece);
+    }
 }
 
 static void refuse_changes(struct rz_store *store, rz_id from,
@@ -134,9 +172,7 @@ void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overla
     if (!piece || !piece->by_changes || piece->have == piece->bytes || piece->source != from) {
         return; /* the rest of a refused piece, or a piece that is here already */
     }
-    if (told->offset > piece->bytes || told->data_length > piece->bytes - told->offset ||
-        (told->data_length > 0 && pwrite(piece->fd, told->data, told->data_length,
-                                         (off_t)told->offset) != (ssize_t)told->data_length)) {
+    if (!write_over(piece, told)) {
         store_drop_piece(store, piece);
         refuse_changes(store, from, told);
         return;
@@ -144,7 +180,7 @@ void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overla
     if (!(told->part & LAST)) {
         return;
     }
-    piece->have = piece->bytes;
+    complete(piece);
     store_demand(store, &(struct demand){.kind = DEMAND_KEEP,
                                          .rank = piece->rank,
                                          .generation = piece->generation,

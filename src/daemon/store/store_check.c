@@ -17,12 +17,12 @@ _Static_assert(SLICE_PAGES *RZ_PAGE_BYTES % (64 << 10) == 0, "whole pages of any
 /* Hashes the next slice. False: its memory cannot be mapped. */
 static bool look_at_slice(struct piece *piece)
 {
-    size_t pages = rz_pages_of(piece->bytes), n = pages - piece->n_checked;
+    size_t pages = rz_pages_of(piece->bytes), n = pages - piece->n_hashes;
     void *at;
     if (n > SLICE_PAGES) {
         n = SLICE_PAGES;
     }
-    size_t offset = piece->n_checked * RZ_PAGE_BYTES, bytes = n * RZ_PAGE_BYTES;
+    size_t offset = piece->n_hashes * RZ_PAGE_BYTES, bytes = n * RZ_PAGE_BYTES;
     if (offset + bytes > piece->bytes) {
         bytes = piece->bytes - offset;
     }
@@ -31,13 +31,13 @@ static bool look_at_slice(struct piece *piece)
     }
     for (size_t page = 0; page < n; page++) {
         size_t from = page * RZ_PAGE_BYTES, rest = bytes - from;
-        piece->checked[piece->n_checked + page] =
+        piece->hashes[piece->n_hashes + page] =
             rz_page_hash((const char *)at + from, rest < RZ_PAGE_BYTES ? rest : RZ_PAGE_BYTES);
     }
     if (n > 0) {
         rz_memory_unmap(at, bytes);
     }
-    piece->n_checked += n;
+    piece->n_hashes += n;
     return true;
 }
 
@@ -94,25 +94,30 @@ void store_turn(evutil_socket_t fd, short what, void *arg)
     uint32_t rank = demand->rank;
     uint64_t generation = demand->generation;
     struct piece *piece = store_find(store, rank, generation);
-    if (piece && !piece->checked && !piece->good) {
-        piece->n_checked = 0;
-        piece->checked = malloc((rz_pages_of(piece->bytes) + 1) * sizeof(*piece->checked));
-        rz_need_memory(piece->checked, "to check a checkpoint piece");
+    if (piece && !piece->hashes && !piece->good) {
+        piece->hashes = malloc((rz_pages_of(piece->bytes) + 1) * sizeof(*piece->hashes));
+        rz_need_memory(piece->hashes, "to check a checkpoint piece");
     }
     bool readable = piece && (piece->good || look_at_slice(piece));
-    if (!readable || piece->good || piece->n_checked == rz_pages_of(piece->bytes)) {
+    if (!readable || piece->good || piece->n_hashes == rz_pages_of(piece->bytes)) {
         if (readable && !piece->good) {
-            piece->good = rz_pages_hash(piece->checked, piece->bytes) == piece->hash;
+            piece->good = rz_pages_hash(piece->hashes, piece->bytes) == piece->hash;
         }
-        if (piece) {
-            free(piece->checked);
-            piece->checked = NULL;
+        if (piece && store_is_own(store, rank)) {
+            store_forget_hashes(piece);
         }
         settle_demands(store, rank, generation, readable && piece->good);
     }
     if (store->demands) {
         rz_loop_soon(store->turn);
     }
+}
+
+void store_forget_hashes(struct piece *piece)
+{
+    free(piece->hashes);
+    piece->hashes = NULL;
+    piece->n_hashes = 0;
 }
 
 void store_demand(struct rz_store *store, const struct demand *wanted)

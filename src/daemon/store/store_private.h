@@ -37,9 +37,10 @@ struct piece {
     struct store_changes *changes; /* NULL: its buddy needs all of it */
     uint8_t sent_again;            /* how often a keeper found a copy damaged */
     bool good;                     /* its checksum was verified in this epoch */
-    /* During verification: the hashes of the first n_checked pages. */
-    struct rz_page_hash *checked;
-    size_t n_checked;
+    /* The hashes of the first n_hashes pages, as they were read or received in this epoch. Those of
+     * a verified copy are kept: the next one may be made from it. */
+    struct rz_page_hash *hashes;
+    size_t n_hashes;
     int fd;
 };
 
@@ -202,6 +203,9 @@ void store_fail(struct rz_store *store, const struct demand *demand);
 /* Carries out the demand at once if its piece is known to be good, else when the piece was
  * verified. */
 void store_demand(struct rz_store *store, const struct demand *demand);
+
+/* Forgets the hashes of the pages: all of the piece is to be read. */
+void store_forget_hashes(struct piece *piece);
 void store_drop_demands(struct rz_store *store);
 void store_turn(evutil_socket_t fd, short what, void *arg);
 

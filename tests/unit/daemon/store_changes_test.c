@@ -29,6 +29,7 @@ struct played {
 static struct played nodes[2];
 static uint64_t floor_of_buddy;
 static unsigned sent, kept, refused, damage; /* damage: the n-th message from now, 0: none */
+static unsigned slices_read;
 static uint64_t proved;
 
 uint64_t rz_recover_generation_floor(const struct rz_recover *recover)
@@ -55,6 +56,7 @@ void store_drop_piece(struct rz_store *store, struct piece *piece)
     }
     *link = piece->next;
     close(piece->fd);
+    free(piece->hashes);
     free(piece->changes);
     free(piece);
 }
@@ -116,17 +118,28 @@ static uint64_t hash_of(const struct piece *piece)
     return hash;
 }
 
-void store_demand(struct rz_store *store, const struct demand *demand)
+void store_meet(struct rz_store *store, struct piece *piece, const struct demand *demand)
 {
-    struct piece *piece = store_find(store, demand->rank, demand->generation);
+    assert_ptr_equal(store, &nodes[BUDDY].store);
     assert_int_equal(demand->kind, DEMAND_KEEP);
     assert_int_equal(demand->to, OWNER);
-    assert_non_null(piece);
-    if (hash_of(piece) == piece->hash) {
-        kept++;
-    } else {
-        refused++;
-    }
+    assert_true(hash_of(piece) == piece->hash);
+    kept++;
+}
+
+void store_fail(struct rz_store *store, const struct demand *demand)
+{
+    assert_ptr_equal(store, &nodes[BUDDY].store);
+    assert_int_equal(demand->kind, DEMAND_KEEP);
+    refused++;
+}
+
+/* libevent's: a turn of the loop, which reads a slice of a copy. */
+void event_active(struct event *timer, int what, short unused)
+{
+    (void)timer, (void)what, (void)unused;
+    slices_read++;
+    store_turn(-1, 0, &nodes[BUDDY].store);
 }
 
 /* Through messages, and at once. */
@@ -176,7 +189,7 @@ static void begin(uint64_t seed)
     bytes = 1 + draw(BYTES_MAX);
     memset(nodes, 0, sizeof(nodes));
     floor_of_buddy = UINT64_MAX;
-    sent = kept = refused = damage = 0;
+    sent = kept = refused = damage = slices_read = 0;
     for (int i = 0; i < 2; i++) {
         nodes[i].own.job.n_ranks = N_RANKS;
         nodes[i].own.job.node = (rz_id)i;
@@ -276,6 +289,8 @@ static void the_buddy_has_the_same_bits(void **state)
             assert_true(hash_of(store_find(&nodes[BUDDY].store, RANK, generation - 1)) ==
                         store_find(&nodes[OWNER].store, RANK, generation - 1)->hash);
             piece->kept_by = BUDDY;
+            /* Each of the first two copies is read once, and no other one. */
+            assert_int_equal(slices_read, generation < 4 ? 1 : 2);
         }
         assert_int_equal(refused, 0);
         end();
@@ -347,6 +362,49 @@ static void damage_on_the_way_is_found(void **state)
     assert_true(found >= 30);
 }
 
+/* Also where the hashes of the other pages are known. The copy that did not match is gone, and so
+ * is what was known of it. */
+static void damage_of_a_later_generation_is_found(void **state)
+{
+    unsigned found = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        begin(seed);
+        for (uint64_t generation = 3; generation <= 5; generation++) {
+            struct rz_link_store told = write_over(generation, 1 + draw(5));
+            damage = generation == 5;
+            struct piece *piece = store_and_send(&told);
+            piece->kept_by = BUDDY;
+        }
+        assert_int_equal(kept + refused, 3);
+        assert_true((store_find(&nodes[BUDDY].store, RANK, 5) == NULL) == (refused == 1));
+        found += refused;
+        end();
+    }
+    assert_true(found >= 30);
+}
+
+/* A new epoch: what is known of the pages was true in the one before. */
+static void forgotten_hashes_are_made_again(void **state)
+{
+    (void)state;
+    begin(11);
+    for (uint64_t generation = 3; generation < 9; generation++) {
+        if (generation == 6) {
+            for (struct piece *p = nodes[BUDDY].store.pieces; p; p = p->next) {
+                store_forget_hashes(p);
+                p->good = false;
+            }
+            slices_read = 0;
+        }
+        struct rz_link_store told = write_over(generation, 1 + draw(5));
+        store_and_send(&told)->kept_by = BUDDY;
+    }
+    assert_int_equal(slices_read, 2);
+    assert_int_equal(kept, 6);
+    end();
+}
+
 static void no_changes_are_taken_that_no_process_keeps(void **state)
 {
     (void)state;
@@ -416,6 +474,8 @@ int main(void)
                                        cmocka_unit_test(nothing_changed_is_one_empty_message),
                                        cmocka_unit_test(without_its_base_the_buddy_refuses),
                                        cmocka_unit_test(damage_on_the_way_is_found),
+                                       cmocka_unit_test(damage_of_a_later_generation_is_found),
+                                       cmocka_unit_test(forgotten_hashes_are_made_again),
                                        cmocka_unit_test(no_changes_are_taken_that_no_process_keeps),
                                        cmocka_unit_test(any_message_is_survived)};
     return cmocka_run_group_tests(tests, NULL, NULL);
