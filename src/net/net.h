@@ -130,7 +130,8 @@ struct rz_net_ops {
      * (`drain`: delivers complete messages), then ends every operation with it with `status`, now
      * or within a bounded number of progress calls; no memory of the user is touched after its
      * operation has ended. Tokens of the peer can still be passed to fetch (which returns an error
-     * if the payload is gone) or drop.
+     * if the payload is gone) or drop. A fetch into whose buffer a peer that lives may be
+     * writing ends when the peer has left it; so it does after renew.
      */
     void (*disconnect)(struct rz_net *net, rz_peer_t peer, bool drain, rz_status_t status);
 

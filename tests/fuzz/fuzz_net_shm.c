@@ -129,12 +129,17 @@ static size_t make_body(uint32_t kind, uint8_t body[64])
         return sizeof(reply);
     }
     memcpy(body, &piece, sizeof(piece));
+    if (kind == SHM_HELP) {
+        struct shm_help help = {.id = offer.id, .bytes = offer.bytes, .slot = offer.slot};
+        memcpy(body, &help, sizeof(help));
+        return sizeof(help);
+    }
     return kind == SHM_PIECE || kind == SHM_EARLY ? sizeof(piece) : 0;
 }
 
 static void write_record(void)
 {
-    uint32_t kind = (uint32_t)below(SHM_EARLY + 2);
+    uint32_t kind = (uint32_t)below(SHM_HELP + 2);
     uint8_t body[64];
     size_t n = make_body(kind, body), more = below(4) ? 0 : below(SHM_PIECE_MAX + 2);
     uint64_t odd = below(256);

@@ -122,7 +122,7 @@ static void wait_for_all(struct rz_pending *pending)
 void rz_pending_settle(struct rz_pending *pending)
 {
     if (!rz_pending_is_settled(pending) &&
-        (rz_engine_progress() == 0 || !rz_pending_is_settled(pending))) {
+        (rz_engine_progress_waiting() == 0 || !rz_pending_is_settled(pending))) {
         wait_for_all(pending);
     }
     rz_pending_collect(pending);

@@ -53,6 +53,7 @@ struct rz_engine {
     bool late;           /* this process was spawned into an epoch that ran already */
     bool comes_again;    /* this process was started by a roll-back, and has not reached MPIX_Reinit
                             yet */
+    bool waits;          /* the call that makes progress does nothing else until an event */
     bool counts_traffic; /* messages are counted by their receivers, too (count_traffic.h) */
     struct rz_wait_rule waiting; /* when waiting calls spin, yield and sleep */
     rz_time wake_at; /* sleeping calls wake up at this time at the latest; RZ_TIME_NEVER: no such

@@ -72,6 +72,32 @@ void rz_paths_open_wanted(void)
 
 /* ---- Shared memory ---- */
 
+/* Whether copies by both sides (net/shm/shm_share.c) cost nothing else: each rank has a processor.
+ */
+static bool both_have_time(void)
+{
+    return !rz_engine.waiting.crowded && !rz_engine.waiting.shared;
+}
+
+/* A roll-back takes memory back at once, and does not wait for a sender that writes there. */
+static bool asks_for_help(void *path)
+{
+    (void)path;
+    return !rz_engine.rewinds && !rz_engine.reinit_entered && both_have_time();
+}
+
+static bool helps(void *path)
+{
+    (void)path;
+    return rz_engine.waits && both_have_time();
+}
+
+bool rz_paths_shared(void)
+{
+    const struct rz_path *path = &rz_engine.paths[RZ_PATH_SHM];
+    return path->net && rz_shm_shares(path->net);
+}
+
 static rz_status_t open_shm(void)
 {
     const struct rz_link_info *info = rz_engine.info;
@@ -85,6 +111,8 @@ static rz_status_t open_shm(void)
         .event_fd = info->doorbell_fd,
         .host = host_of(path),
         .stranger = events->stranger,
+        .asks = asks_for_help,
+        .helps = helps,
     };
     path->ops = &rz_shm_ops;
     return rz_shm_open(&path->net, &config);

@@ -72,6 +72,9 @@ static inline unsigned rz_paths_progress(void)
     return events;
 }
 
+/* Whether a process of this node may be writing to a buffer of this one (rz_shm_shares). */
+bool rz_paths_shared(void);
+
 void rz_paths_close(void);
 
 /* Calls visit(arg, fd) for each descriptor of the transports that can be found. */

@@ -13,6 +13,15 @@
  * callback of a transport. */
 unsigned rz_engine_progress(void);
 
+/* The same for a caller that does nothing else until an event: it may work for other processes. */
+static inline unsigned rz_engine_progress_waiting(void)
+{
+    rz_engine.waits = true;
+    unsigned events = rz_engine_progress();
+    rz_engine.waits = false;
+    return events;
+}
+
 /* Checks what need not be checked in each round of progress: stop word, lease, broken connections,
  * messages of the daemon. Also before each sleep. */
 void rz_engine_check(void);

@@ -10,6 +10,7 @@
 #include "mpi/comm/comm.h"
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/epoch_barrier.h"
+#include "mpi/engine/paths.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/coll/algorithm.h"
 #include "mpi/ft/checkpoint.h"
@@ -36,18 +37,36 @@ int rz_ft_open(void)
 
 /* ---- MPIX_Reinit ---- */
 
+static bool no_sender_writes(void *arg)
+{
+    (void)arg;
+    return !rz_paths_shared();
+}
+
+/* From now on a roll-back can come, which gives all buffers back: no sender may be writing there.
+ * One that does so leaves after one piece, or fails. */
+static void await_senders(void)
+{
+    struct rz_blocked blocked = {.call = "MPIX_Reinit",
+                                 .operation = rz_engine.epoch,
+                                 .peer = MPI_PROC_NULL,
+                                 .tag = MPI_ANY_TAG};
+    rz_engine_wait(&blocked, no_sender_writes, NULL);
+}
+
 int rz_ft_reinit_enter(void)
 {
     if (rz_engine.reinit_entered) {
         return rzm_error(MPI_ERR_OTHER, "MPIX_Reinit can be called once");
     }
+    rz_engine.reinit_entered = true;
+    await_senders();
     rz_kill_here(RZ_KILL_ENTERING);
     if (!rz_engine.info->alone) {
         struct rz_link_message message = {.type = RZ_LINK_REPAIRING};
         rz_engine_tell_daemon(&message);
     }
     rz_kill_here(RZ_KILL_ENTERED);
-    rz_engine.reinit_entered = true;
     rz_checkpoints_enter_reinit();
     rz_coll_keep_rules();
     rz_engine.comes_again = false;

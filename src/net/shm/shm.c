@@ -113,6 +113,7 @@ static void shm_free(struct shm *shm)
     }
     free(shm->again.words);
     free(shm->blocked.words);
+    free(shm->shared.words);
     free(shm->pairs);
     free(shm->peers);
     free(shm);
@@ -171,9 +172,10 @@ rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
     shm->n_words = (config->lanes_max + 63) / 64;
     shm->again.words = calloc(shm->n_words, sizeof(uint64_t));
     shm->blocked.words = calloc(shm->n_words, sizeof(uint64_t));
+    shm->shared.words = calloc(shm->n_words, sizeof(uint64_t));
     shm->pairs = calloc(config->lanes_max, sizeof(struct shm_pair *));
     rz_status_t status = RZ_ERR_NO_MEMORY;
-    if (shm->again.words && shm->blocked.words && shm->pairs) {
+    if (shm->again.words && shm->blocked.words && shm->shared.words && shm->pairs) {
         status = shm_map_own(shm);
     }
     if (status != RZ_OK) {
@@ -278,7 +280,7 @@ static void shm_renew(struct rz_net *net, rz_peer_t peer, rz_status_t status)
     pair->status = status;
     shm_set_remove(&shm->blocked, pair->lane);
     shm_out_renew(shm, pair, status);
-    shm_fetch_close(shm, pair, status);
+    shm_fetch_close(shm, pair, status, false);
 }
 
 /* Ends the connection. All state is final before the first callback, which may connect again. */
@@ -294,7 +296,7 @@ static void shm_pair_end(struct shm *shm, struct shm_pair *pair, rz_status_t sta
         shm->peers[pair->peer] = (struct shm_peer){.pair = NULL, .status = status, .former = pair};
         shm_out_close(shm, pair, status);
     }
-    shm_fetch_close(shm, pair, status);
+    shm_fetch_close(shm, pair, status, false);
 }
 
 static void shm_disconnect(struct rz_net *net, rz_peer_t peer, bool drain, rz_status_t status)
@@ -405,6 +407,31 @@ void rz_shm_descriptors(const struct rz_net *net, void (*visit)(void *arg, int f
     }
 }
 
+bool rz_shm_shares(const struct rz_net *net)
+{
+    const struct shm *shm = (const struct shm *)net;
+    for (unsigned w = 0; shm->shared.some && w < shm->n_words; w++) {
+        if (shm->shared.words[w]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A sender that still writes to our memory rings when it has left. */
+static bool shm_shared_is_over(const struct shm *shm)
+{
+    for (unsigned w = 0; shm->shared.some && w < shm->n_words; w++) {
+        for (uint64_t bits = shm->shared.words[w]; bits; bits &= bits - 1) {
+            const struct shm_pair *pair = shm->pairs[w * 64 + (unsigned)__builtin_ctzll(bits)];
+            if (shm_share_left(pair, pair->shared->offer.id)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool shm_arm(struct rz_net *net)
 {
     struct shm *shm = (struct shm *)net;
@@ -426,7 +453,7 @@ static bool shm_arm(struct rz_net *net)
             }
         }
     }
-    return true;
+    return !shm_shared_is_over(shm);
 }
 
 static int shm_fd(struct rz_net *net)
@@ -437,8 +464,7 @@ static int shm_fd(struct rz_net *net)
 
 static bool shm_quiet(struct rz_net *net)
 {
-    (void)net; /* disconnect ends everything at once */
-    return true;
+    return !rz_shm_shares(net); /* disconnect ends all else at once */
 }
 
 static void shm_close(struct rz_net *net)
@@ -450,6 +476,7 @@ static void shm_close(struct rz_net *net)
             continue;
         }
         shm_pair_end(shm, pair, RZ_ERR_CLOSED);
+        shm_fetch_close(shm, pair, RZ_ERR_CLOSED, true);
         shm_in_close(shm, pair);
         free(pair);
     }

@@ -9,9 +9,10 @@
  * Payloads up to eager_max travel through the ring. A longer one stays in its sender's memory; its
  * first bytes follow through the ring if there is space, and the receiver copies the rest straight
  * from the sender's memory (process_vm_readv) or, where the system refuses that, asks for all of it
- * piece by piece through the ring. Statuses with which an operation may
- * end: RZ_OK; RZ_ERR_CANCELLED (fetch: the sender has withdrawn the payload); the status given to
- * disconnect.
+ * piece by piece through the ring. A sender that waits copies the other end of a large payload at
+ * the same time (process_vm_writev), if both sides agree to that (`asks`, `helps`). Statuses with
+ * which an operation may end: RZ_OK; RZ_ERR_CANCELLED (fetch: the sender has withdrawn the
+ * payload); the status given to disconnect.
  *
  * To sleep: rz_doorbell_prepare, then arm and the checks of other owners, then rz_doorbell_sleep.
  */
@@ -45,6 +46,14 @@ struct rz_shm_config {
      * host.arg; the user may ignore an identity that is failed or not of its job. May be NULL.
      */
     void (*stranger)(void *arg, struct rz_identity identity);
+    /*
+     * Whether the sender of a large payload may write a part of it straight into the buffer of its
+     * fetch, while this process copies the rest (`asks`); and whether this process has the time to
+     * do that for a receiver (`helps`). Called for each payload with host.arg. NULL: no. Where a
+     * roll-back is possible a process must not ask: the sender may be stopped before it writes.
+     */
+    bool (*asks)(void *arg);
+    bool (*helps)(void *arg);
 };
 
 /* What connect needs; the fds stay the caller's and may be closed after connect. */
@@ -76,6 +85,10 @@ extern const struct rz_net_ops rz_shm_ops;
  * arrive: the user's epoch check drops them.
  */
 void rz_shm_forget(struct rz_net *net, struct rz_identity identity, rz_status_t status);
+
+/* Whether a sender may be writing to the buffer of a fetch: the fetch ends when the sender has left
+ * it, or is disconnected with RZ_ERR_PROC_FAILED, whatever else ends before. */
+bool rz_shm_shares(const struct rz_net *net);
 
 /* Calls visit(arg, fd) for each descriptor that the transport has opened. */
 void rz_shm_descriptors(const struct rz_net *net, void (*visit)(void *arg, int fd), void *arg);

@@ -6,6 +6,7 @@
 #include "net/shm/shm_state.h"
 
 #include "base/assert.h"
+#include "port/clock.h"
 #include "port/kill_point.h"
 #include "port/process.h"
 
@@ -18,6 +19,10 @@ enum { TOKENS_MAX = 16 * SHM_SLOTS };
 
 /* Limit of bytes in one system call, which would otherwise copy fewer. */
 #define COPY_CHUNK ((size_t)1 << 30)
+
+/* A receiver that has copied its part waits so long for the sender before it does something else.
+ */
+#define SHARE_WAIT_MAX (50 * RZ_MICROSECOND)
 
 rz_status_t shm_fetch_offered(struct shm *shm, struct shm_pair *pair, const struct shm_offer *offer,
                               struct rz_net_token **out)
@@ -82,23 +87,18 @@ static size_t token_early(const struct rz_net_token *token)
     return token->offer.early < token->want ? token->offer.early : token->want;
 }
 
-/*
- * Copies from the sender's memory what does not come early. RZ_ERR_CANCELLED: the payload was
- * withdrawn during the copy. RZ_ERR_UNSUPPORTED: refused, or the process at that pid is
- * not (or no longer) the sender; the ring remains.
- */
-static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
+/* Copies these bytes from the sender's memory. False: refused, or the process at that pid is not
+ * (or no longer) the sender. */
+static bool token_copy_bytes(const struct shm *shm, struct rz_net_token *token, size_t from,
+                             size_t end)
 {
     struct shm_pair *pair = token->pair;
-    if (shm->config.copy == RZ_SHM_COPY_RING || pair->copy_refused) {
-        return RZ_ERR_UNSUPPORTED;
-    }
     const struct shm_identity expected = {.job = pair->identity.job,
                                           .job_token = shm->config.job_token,
                                           .rank = pair->identity.rank,
                                           .incarnation = pair->identity.incarnation};
-    for (size_t done = token_early(token); done < token->want;) {
-        size_t bytes = token->want - done < COPY_CHUNK ? token->want - done : COPY_CHUNK;
+    for (size_t done = from; done < end;) {
+        size_t bytes = end - done < COPY_CHUNK ? end - done : COPY_CHUNK;
         struct shm_identity found;
         struct rz_process_vector vectors[2] = {
             {&found, atomic_load(&pair->in.page->identity_at), sizeof(found)},
@@ -106,14 +106,86 @@ static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
         if (!rz_process_copy((pid_t)pair->pid, vectors, 2) ||
             memcmp(&found, &expected, sizeof(found)) != 0) {
             pair->copy_refused = true;
-            return RZ_ERR_UNSUPPORTED;
+            return false;
         }
         done += bytes;
+    }
+    return true;
+}
+
+/* Copies from this byte on. RZ_ERR_CANCELLED: the payload was withdrawn during the copy.
+ * RZ_ERR_UNSUPPORTED: it cannot be copied; the ring remains. */
+static rz_status_t token_copy_from(struct shm *shm, struct rz_net_token *token, size_t from)
+{
+    if (!token_copy_bytes(shm, token, from, token->want)) {
+        return RZ_ERR_UNSUPPORTED;
     }
     /* The sender withdraws an offer before it uses the memory again: if the payload is still
      * offered, the copy is complete. */
     atomic_thread_fence(memory_order_seq_cst);
     return token_offered(token) ? RZ_OK : RZ_ERR_CANCELLED;
+}
+
+/* Copies pieces from this byte on, until the sender has the next one. */
+static void token_copy_pieces(struct shm *shm, struct rz_net_token *token, size_t from)
+{
+    token->copied = from;
+    for (uint64_t i = 0; token->copied < token->want; i++) {
+        size_t left = token->want - token->copied;
+        size_t bytes = left < SHM_SHARE_PIECE ? left : SHM_SHARE_PIECE;
+        if (!shm_share_take(shm, token, i) ||
+            !token_copy_bytes(shm, token, token->copied, token->copied + bytes)) {
+            break;
+        }
+        token->copied += bytes;
+    }
+}
+
+/* Both sides have ended: what the sender could not write is copied. Results of token_copy_from. */
+static rz_status_t token_copy_ends(struct shm *shm, struct rz_net_token *token)
+{
+    struct shm_pair *pair = token->pair;
+    bool failed = shm_share_failed(pair, token->offer.id);
+    pair->help_refused = pair->help_refused || failed;
+    return pair->copy_refused ? RZ_ERR_UNSUPPORTED
+                              : token_copy_from(shm, token, failed ? token->copied : token->want);
+}
+
+/* Waits a short time for the sender, which is mostly at its last piece. False: it still writes. */
+static bool token_await_sender(const struct rz_net_token *token)
+{
+    if (shm_share_left(token->pair, token->offer.id)) {
+        return true;
+    }
+    rz_kill_here(RZ_KILL_HELPED);
+    rz_time until = rz_clock_now() + SHARE_WAIT_MAX;
+    bool left;
+    do {
+        left = shm_share_left(token->pair, token->offer.id);
+    } while (!left && rz_clock_now() < until);
+    return left;
+}
+
+/* Copies from the sender's memory what does not come early. As token_copy_from; RZ_IN_PROGRESS: the
+ * sender still writes its part. */
+static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
+{
+    struct shm_pair *pair = token->pair;
+    if (shm->config.copy == RZ_SHM_COPY_RING || pair->copy_refused) {
+        return RZ_ERR_UNSUPPORTED;
+    }
+    size_t first = token_early(token);
+    if (!shm_share_begin(shm, token, first)) {
+        return token_copy_from(shm, token, first);
+    }
+    token_copy_pieces(shm, token, first);
+    shm_share_end(pair);
+    if (!token_await_sender(token)) {
+        pair->shared = token;
+        shm_set_add(&shm->shared, pair->lane);
+        return RZ_IN_PROGRESS;
+    }
+    return token_copy_ends(shm, token);
 }
 
 /* Sends the request of token to the sender, or leaves it to the next flush. */
@@ -140,37 +212,45 @@ static void token_done(struct shm *shm, struct rz_net_token *token)
     token_tell(shm, token, SHM_ACTION_DONE);
 }
 
-/* Takes the early bytes that have come, up to those of the fetch. Whether all of them have. */
-static bool token_take_kept(struct rz_net_token *token)
+/* Takes the early bytes that came before the fetch, up to those of the fetch. */
+static void token_take_kept(struct rz_net_token *token)
 {
     size_t early = token_early(token), got = token->early_got < early ? token->early_got : early;
     if (got > 0) {
         memcpy(token->data, token->kept, got);
     }
-    return got == early;
 }
 
-/* Begins a fetch from a connected sender. RZ_IN_PROGRESS: pieces are still to come; otherwise the
- * fetch is over. */
-static rz_status_t token_begin(struct shm *shm, struct rz_net_token *token)
+/* Continues a fetch whose copy has this result. As token_begin. */
+static rz_status_t token_go_on(struct shm *shm, struct rz_net_token *token, rz_status_t status)
 {
-    rz_status_t status = !token_offered(token)               ? RZ_ERR_CANCELLED
-                         : token_early(token) == token->want ? RZ_OK
-                                                             : token_copy(shm, token);
-    token->begun = true;
     if (status == RZ_ERR_CANCELLED) {
         token_free(shm, token);
     } else if (status == RZ_ERR_UNSUPPORTED && shm->config.copy != RZ_SHM_COPY_DIRECT) {
         token_leave_early(token);
         token_tell(shm, token, SHM_ACTION_ASK);
         status = RZ_IN_PROGRESS;
-    } else if (status == RZ_OK && !token_take_kept(token)) {
+    } else if (status == RZ_OK && token->early_got < token_early(token)) {
         shm_tokens_push(&token->pair->fetching, token);
         status = RZ_IN_PROGRESS;
     } else {
         token_done(shm, token);
     }
     return status;
+}
+
+/* Begins a fetch from a connected sender. RZ_IN_PROGRESS: pieces are still to come, or the sender
+ * still writes; otherwise the fetch is over. */
+static rz_status_t token_begin(struct shm *shm, struct rz_net_token *token)
+{
+    rz_status_t status = !token_offered(token)               ? RZ_ERR_CANCELLED
+                         : token_early(token) == token->want ? RZ_OK
+                                                             : token_copy(shm, token);
+    if (status == RZ_OK || status == RZ_IN_PROGRESS) {
+        token_take_kept(token);
+    }
+    token->begun = true;
+    return status == RZ_IN_PROGRESS ? status : token_go_on(shm, token, status);
 }
 
 rz_status_t shm_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
@@ -212,8 +292,23 @@ void shm_drop(struct rz_net *net, rz_net_token_t token)
     }
 }
 
+/* The token waits for its sender no more. */
+static void token_unshare(struct shm *shm, const struct rz_net_token *token)
+{
+    token->pair->shared = NULL;
+    shm_set_remove(&shm->shared, token->pair->lane);
+}
+
 bool shm_fetch_withdraw(struct shm *shm, struct rz_net_token *token)
 {
+    if (token->pair->shared == token) {
+        if (!shm_share_left(token->pair, token->offer.id)) {
+            return false;
+        }
+        token_unshare(shm, token);
+        token_free(shm, token);
+        return true;
+    }
     token->op = NULL;
     if (shm_tokens_take(&token->pair->fetching, token)) {
         token_free(shm, token); /* pieces that still arrive are dropped */
@@ -320,7 +415,7 @@ rz_status_t shm_fetch_early(struct shm *shm, struct shm_pair *pair, const struct
     if (token->early_got == token->offer.early) {
         token_leave_early(token);
     }
-    if (token->begun && left > 0 && token->early_got >= end) {
+    if (token->begun && left > 0 && token->early_got >= end && pair->shared != token) {
         struct rz_net_op *op = token->op;
         shm_tokens_take(&pair->fetching, token);
         token_done(shm, token);
@@ -329,11 +424,51 @@ rz_status_t shm_fetch_early(struct shm *shm, struct shm_pair *pair, const struct
     return RZ_OK;
 }
 
-void shm_fetch_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
+/* The sender has left: the fetch ends, or continues. */
+static void token_shared_over(struct shm *shm, struct rz_net_token *token)
+{
+    struct shm_pair *pair = token->pair;
+    struct rz_net_op *op = token->op;
+    token_unshare(shm, token);
+    if (token->connection != pair->connection) {
+        token_end(shm, token, pair->status);
+        return;
+    }
+    rz_status_t status = token_go_on(shm, token, token_copy_ends(shm, token));
+    if (status != RZ_IN_PROGRESS) {
+        op->done(op, status);
+    }
+}
+
+unsigned shm_fetch_shared(struct shm *shm)
+{
+    unsigned events = 0;
+    shm->shared.some = false;
+    for (unsigned w = 0; w < shm->n_words; w++) {
+        for (uint64_t bits = shm->shared.words[w]; bits; bits &= bits - 1) {
+            const struct shm_pair *pair = shm->pairs[w * 64 + (unsigned)__builtin_ctzll(bits)];
+            /* a callback may have ended it */
+            if (pair->shared && shm_share_left(pair, pair->shared->offer.id)) {
+                token_shared_over(shm, pair->shared);
+                events++;
+            }
+        }
+        shm->shared.some = shm->shared.some || shm->shared.words[w];
+    }
+    return events;
+}
+
+void shm_fetch_close(struct shm *shm, struct shm_pair *pair, rz_status_t status, bool at_once)
 {
     pair->in.early = NULL;
+    struct rz_net_token *shared = pair->shared;
     struct shm_tokens to_send = pair->to_send, fetching = pair->fetching;
     pair->to_send = pair->fetching = (struct shm_tokens){NULL, NULL};
+    if (shared &&
+        (at_once || status == RZ_ERR_PROC_FAILED || shm_share_left(pair, shared->offer.id))) {
+        token_unshare(shm, shared);
+        token_end(shm, shared, status);
+    }
     for (struct rz_net_token *token; (token = shm_tokens_pop(&to_send));) {
         token_end(shm, token, status);
     }

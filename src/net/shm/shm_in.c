@@ -128,6 +128,17 @@ static rz_status_t in_reply(struct shm *shm, struct shm_pair *pair, const struct
     return RZ_OK;
 }
 
+static rz_status_t in_help(struct shm *shm, struct shm_pair *pair, const struct shm_record *record,
+                           const unsigned char *body)
+{
+    struct shm_help help;
+    if (!in_body(record, body, &help, sizeof(help))) {
+        return RZ_ERR_MALFORMED;
+    }
+    shm_share_help(shm, pair, &help);
+    return RZ_OK;
+}
+
 static rz_status_t in_piece(struct shm *shm, struct shm_pair *pair, const struct shm_record *record,
                             const unsigned char *body)
 {
@@ -160,6 +171,8 @@ static rz_status_t in_record(struct shm *shm, struct shm_pair *pair,
     case SHM_PIECE:
     case SHM_EARLY:
         return in_piece(shm, pair, record, body);
+    case SHM_HELP:
+        return in_help(shm, pair, record, body);
     default:
         return RZ_ERR_MALFORMED;
     }
@@ -346,6 +359,9 @@ unsigned shm_progress(struct rz_net *net)
     }
     if (shm->blocked.some) {
         flush_blocked(shm);
+    }
+    if (__builtin_expect(shm->shared.some, 0)) {
+        events += shm_fetch_shared(shm);
     }
     shm->in_progress = false;
     return events;

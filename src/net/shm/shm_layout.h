@@ -30,6 +30,8 @@ enum {
     SHM_EAGER_MAX = 8 * 1024,
     SHM_PIECE_MAX = 8 * 1024,
     SHM_EARLY_MAX = 4 * SHM_PIECE_MAX, /* of an offered payload, behind its offer */
+    SHM_SHARE_MIN = 128 * 1024, /* fewer bytes are copied by the receiver alone (shm_share.c) */
+    SHM_SHARE_PIECE = 128 * 1024,
     SHM_HEADER_USUAL = 48, /* bytes of the header that most messages have; others work as well */
 };
 
@@ -59,6 +61,17 @@ struct shm_lane_page {
     _Alignas(SHM_LINE) _Atomic uint64_t
         offered[SHM_SLOTS]; /* the id of the payload on offer; 0: withdrawn */
     struct shm_cell cells[RZ_NET_CELLS];
+
+    /* A payload that both sides copy (shm_share.c). Of its receiver, in the lane to the sender: */
+    _Alignas(
+        SHM_LINE) _Atomic uint64_t shared; /* its id, while the sender may begin to help; or 0 */
+    _Atomic uint64_t low;                  /* the receiver has taken so many of the first pieces */
+    /* Of its sender, in the lane to the receiver: */
+    _Alignas(SHM_LINE) _Atomic uint64_t
+        helping;             /* its id, while the sender may write to the receiver's memory; or 0 */
+    _Atomic uint64_t helped; /* id of the last payload that `high` and `refused` are about */
+    _Atomic uint64_t high;   /* the sender has taken the pieces from this one on */
+    _Atomic uint64_t refused; /* not 0: it could not write one of them */
 };
 
 enum shm_kind {
@@ -69,6 +82,7 @@ enum shm_kind {
                   offer */
     SHM_PIECE, /* struct shm_piece, bytes of the payload, in order */
     SHM_EARLY, /* the same, of the payload that was offered last, which stays on offer */
+    SHM_HELP,  /* struct shm_help: the receiver copies the payload; the sender may help */
 };
 
 /* The head of a record, one word; then follow the user's header and the body. */
@@ -91,6 +105,12 @@ struct shm_reply {
 
 struct shm_piece {
     uint64_t id, offset;
+};
+
+struct shm_help {
+    uint64_t id, offset, bytes; /* the part of the payload that is copied */
+    uint64_t at;                /* where it goes, in the receiver's memory */
+    uint32_t slot, zero;
 };
 
 /* Where the head of the record at this position is. */

@@ -353,12 +353,27 @@ enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
     return SHM_WRITTEN;
 }
 
-/* The operation in the slot of the reply, if it is still the one that the reply names. */
-static struct rz_net_op *out_offered(struct shm_pair *pair, const struct shm_reply *reply)
+enum shm_written shm_out_help(struct shm_pair *pair, const struct shm_help *help)
 {
-    struct rz_net_op *op =
-        pair->connected && reply->slot < SHM_SLOTS ? pair->out.offered[reply->slot] : NULL;
-    return op && shm_op(op)->id == reply->id ? op : NULL;
+    if (!out_room(pair, shm_record_bytes(0, sizeof(*help)))) {
+        return SHM_FULL;
+    }
+    out_write(pair, SHM_HELP, NULL, 0, (struct out_part){help, sizeof(*help)},
+              (struct out_part){NULL, 0});
+    return SHM_WRITTEN;
+}
+
+/* The operation in this slot, if it is still the one with this id. */
+static struct rz_net_op *out_offered(const struct shm_pair *pair, uint64_t id, uint32_t slot)
+{
+    struct rz_net_op *op = pair->connected && slot < SHM_SLOTS ? pair->out.offered[slot] : NULL;
+    return op && shm_op(op)->id == id ? op : NULL;
+}
+
+const struct shm_op *shm_out_offered(const struct shm_pair *pair, uint64_t id, uint32_t slot)
+{
+    struct rz_net_op *op = out_offered(pair, id, slot);
+    return op && !shm_op(op)->asked ? shm_op(op) : NULL;
 }
 
 /* Called before its operation ends: a copy that still finds the offer afterwards is complete. */
@@ -391,7 +406,7 @@ bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op)
 
 void shm_out_done(struct shm_pair *pair, const struct shm_reply *reply)
 {
-    struct rz_net_op *op = out_offered(pair, reply);
+    struct rz_net_op *op = out_offered(pair, reply->id, reply->slot);
     if (op && !shm_op(op)->asked) {
         out_end_offer(pair, op);
     }
@@ -399,7 +414,7 @@ void shm_out_done(struct shm_pair *pair, const struct shm_reply *reply)
 
 void shm_out_asked(struct shm *shm, struct shm_pair *pair, const struct shm_reply *reply)
 {
-    struct rz_net_op *op = out_offered(pair, reply);
+    struct rz_net_op *op = out_offered(pair, reply->id, reply->slot);
     if (!op || reply->bytes == 0 || reply->bytes > shm_op(op)->bytes || shm_op(op)->asked) {
         return;
     }

@@ -50,6 +50,10 @@ struct rz_net_token {
     size_t want, got;    /* got: in pieces that were asked for */
     size_t early_got;    /* of offer.early */
     unsigned char *kept; /* [offer.early]: what came before the fetch had begun; or NULL */
+    /* Of a copy by both sides (shm_share.c): */
+    size_t copied;       /* by the receiver: up to this byte */
+    size_t shared_from;  /* the first piece begins here */
+    uint64_t asked_high; /* what the sender had taken when it was last asked to help */
 };
 
 struct shm_tokens {
@@ -66,6 +70,7 @@ struct shm_pair {
     bool torn;           /* its ring has invalid content; it is read no more */
     bool told;           /* the unknown process was reported to the user */
     bool copy_refused;   /* the system does not allow copies from its memory */
+    bool help_refused;   /* or copies by it to ours */
     uint64_t connection; /* grows at each disconnect */
     rz_status_t status;  /* of the last disconnect */
     rz_peer_t peer;
@@ -98,9 +103,10 @@ struct shm_pair {
         struct rz_net_op *offered[SHM_SLOTS]; /* those on offer or being sent in pieces */
     } out;
 
-    struct shm_tokens to_send;  /* tokens that wait to send something to the sender */
-    struct shm_tokens fetching; /* tokens that wait for pieces */
-    uint32_t n_tokens;          /* number of all tokens of this pair */
+    struct shm_tokens to_send;   /* tokens that wait to send something to the sender */
+    struct shm_tokens fetching;  /* tokens that wait for pieces */
+    struct rz_net_token *shared; /* we have copied our part; its sender may still write; or NULL */
+    uint32_t n_tokens;           /* number of all tokens of this pair */
 };
 
 struct shm_peer {
@@ -125,6 +131,7 @@ struct shm {
     unsigned n_words;        /* of the sets below: one bit per lane */
     struct shm_set again;    /* lanes to be checked at the next progress */
     struct shm_set blocked;  /* lanes with something to write */
+    struct shm_set shared;   /* lanes of pairs whose `shared` is set */
     struct shm_pair **pairs; /* [lanes_max], made when first needed, kept until the owner of the
                                 lane is over, or close */
     struct shm_pair *over;   /* pairs whose owner is gone while tokens of its payloads exist */
@@ -172,7 +179,10 @@ void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status);
 bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op);
 enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
                                const struct shm_offer *offer, size_t bytes);
+enum shm_written shm_out_help(struct shm_pair *pair, const struct shm_help *help);
 void shm_out_ring(struct shm *shm, struct shm_pair *pair); /* announces all that was written */
+/* The payload in this slot, if it has this id and is still on offer, or NULL. */
+const struct shm_op *shm_out_offered(const struct shm_pair *pair, uint64_t id, uint32_t slot);
 void shm_out_flush(struct shm *shm, struct shm_pair *pair);
 bool shm_out_arm(struct shm_pair *pair); /* false: there is space now */
 void shm_out_done(struct shm_pair *pair, const struct shm_reply *reply);
@@ -204,11 +214,25 @@ rz_status_t shm_fetch_early(struct shm *shm, struct shm_pair *pair, const struct
                             const void *data, size_t bytes);
 bool shm_fetch_withdraw(struct shm *shm, struct rz_net_token *token);
 enum shm_written shm_fetch_flush(struct shm *shm, struct shm_pair *pair);
-void shm_fetch_close(struct shm *shm, struct shm_pair *pair,
-                     rz_status_t status); /* ends all fetches */
+/* Ends all fetches; one into whose memory the peer may be writing later (shm_fetch_shared), unless
+ * it has failed, or at_once. */
+void shm_fetch_close(struct shm *shm, struct shm_pair *pair, rz_status_t status, bool at_once);
+/* Continues the fetches that wait until their senders have left; returns their number. */
+unsigned shm_fetch_shared(struct shm *shm);
 rz_status_t shm_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
                       struct rz_net_op *op);
 void shm_drop(struct rz_net *net, rz_net_token_t token);
+
+/* shm_share.c */
+/* The receiver is about to copy the token's payload from this byte on. False: alone. */
+bool shm_share_begin(struct shm *shm, struct rz_net_token *token, size_t first);
+/* It takes piece i. False: the sender has it. */
+bool shm_share_take(struct shm *shm, struct rz_net_token *token, uint64_t i);
+void shm_share_end(const struct shm_pair *pair);               /* it takes no more */
+bool shm_share_left(const struct shm_pair *pair, uint64_t id); /* the sender does not write */
+/* The sender could not write all that it had taken. */
+bool shm_share_failed(const struct shm_pair *pair, uint64_t id);
+void shm_share_help(struct shm *shm, struct shm_pair *pair, const struct shm_help *help);
 
 /* shm_cell.c: see net.h */
 void shm_cell_put(struct rz_net *net, rz_peer_t peer, unsigned cell, uint64_t stamp,

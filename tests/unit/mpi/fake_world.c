@@ -305,6 +305,12 @@ void rz_shm_forget(struct rz_net *n, struct rz_identity identity, rz_status_t st
     (void)status;
 }
 
+bool rz_shm_shares(const struct rz_net *n)
+{
+    (void)n;
+    return false;
+}
+
 void rz_shm_descriptors(const struct rz_net *net, void (*visit)(void *arg, int fd), void *arg)
 {
     (void)net, (void)visit, (void)arg;

@@ -60,6 +60,11 @@ static void rig_stranger(void *arg, struct rz_identity identity)
     user->stranger = identity;
 }
 
+static bool rig_shares(void *arg)
+{
+    return ((const struct rig_user *)arg)->shares;
+}
+
 struct rz_net *rig_join(const struct rig *rig, unsigned self, struct rig_user *user)
 {
     struct rz_shm_config config = {
@@ -72,6 +77,8 @@ struct rz_net *rig_join(const struct rig *rig, unsigned self, struct rig_user *u
         .copy = rig->copy,
         .host = {.arg = user, .arrived = rig_arrived, .broken = rig_broken},
         .stranger = rig_stranger,
+        .asks = rig_shares,
+        .helps = rig_shares,
     };
     struct rz_net *net;
     rz_status_t status = rz_shm_open(&net, &config);

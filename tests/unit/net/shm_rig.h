@@ -25,6 +25,7 @@ struct rig_user {
     void (*arrived)(struct rig_user *user, const void *header, uint32_t header_bytes,
                     const void *data, size_t bytes, rz_net_token_t token);
     void *arg;
+    bool shares; /* it asks senders to copy as well, and helps receivers */
     unsigned strangers, broken;
     struct rz_identity stranger;
     rz_peer_t broken_peer;
