@@ -269,6 +269,25 @@ static int reinit_async_end(void)
     return MPI_SUCCESS;
 }
 
+/* In a job that rewinds: a failure takes all processes back to images of their memory, inside the
+ * restart point or not. It is called once, and nothing interrupts it. */
+static int reinit_once(struct rz_call *call, int argc, char **argv,
+                       const struct restart_point *point)
+{
+    call->error = reinit_step(call, rz_ft_reinit_once);
+    if (call->error != MPI_SUCCESS) {
+        return rz_call_end(call);
+    }
+    reinit_is_here = true;
+    atomic_store(&reinit_is_open, true);
+    int returned = enter_point(point, argc, argv, MPIX_REINIT_NEW);
+    atomic_store(&reinit_is_open, false);
+    reinit_is_here = false;
+    cleanups.n = 0;
+    rz_reinit_mask_forget();
+    return returned;
+}
+
 static int reinit(struct rz_call *call, bool async, int argc, char **argv,
                   const struct restart_point *point)
 {
@@ -277,6 +296,9 @@ static int reinit(struct rz_call *call, bool async, int argc, char **argv,
         rz_call_out_of_phase(call);
     } else if (point->told ||
                rz_arg_pointer(call, "point", (const void *)(uintptr_t)point->plain)) {
+        if (rz_ft_is_rewound()) {
+            return reinit_once(call, argc, argv, point);
+        }
         call->error = async ? reinit_step(call, reinit_async_begin) : MPI_SUCCESS;
     }
     bool runs_async = async && call->error == MPI_SUCCESS;

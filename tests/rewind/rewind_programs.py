@@ -18,6 +18,7 @@ PROGRAMS = {
     "torture": Program(lambda size, folder: [f"{TESTS}/rewind_torture", str(size), "7"], 60, 4, (1, 2, 4)),
     "threads": Program(lambda size, folder: [f"{TESTS}/rewind_threads", str(size)], 1000, 4, (1, 2, 4)),
     "pages": Program(lambda size, folder: [f"{TESTS}/rewind_pages", str(size)], 300, 2, (1, 2)),
+    "reinit": Program(lambda size, folder: [f"{TESTS}/rewind_reinit", str(size)], 1000, 4, (1, 2, 4)),
     "c": Program(lambda size, folder: [f"{TESTS}/rewind_c", str(size), folder], 300, 4, (1, 2, 4)),
     "c++": Program(lambda size, folder: [f"{TESTS}/rewind_cxx", str(size)], 300, 4, (1, 2, 4)),
     "fortran": Program(lambda size, folder: [f"{TESTS}/rewind_fortran", str(size), folder], 300, 4, (1, 2, 4)),
@@ -29,7 +30,7 @@ PROGRAMS = {
     "lulesh": Program(lambda size, folder: [f"{APPS}/lulesh", "-s", "4", "--print-every", "20", "--method", "plain", "--iterations", str(size)],
                       100, 8, (4,)),
 }
-FILES = {"c++": "rewind_cxx", "fortran": "rewind_fortran", "openmp": "rewind_omp", "c": "rewind_c", "torture": "rewind_torture",
+FILES = {"c++": "rewind_cxx", "fortran": "rewind_fortran", "openmp": "rewind_omp", "c": "rewind_c", "reinit": "rewind_reinit", "torture": "rewind_torture",
          "threads": "rewind_threads", "pages": "rewind_pages"}
 
 

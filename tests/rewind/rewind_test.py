@@ -16,6 +16,7 @@ import rewind_programs as programs
 rig = programs.rig
 
 OUTPUT, DIFFER, REFUSED = rig.program("rewind_output"), rig.program("rewind_differ"), rig.program("rewind_refused")
+REINIT = rig.program("rewind_reinit")
 EVERY = ("--rewind", "20ms")
 BY_CALL = ("--rewind", "1h")  # only RZ_Rewind_now
 NONE_FOR = {  # what a program has, and the words that say it
@@ -198,6 +199,19 @@ class Refused(Rewind):
     def test_calls_do_nothing_without_rewind(self):
         for what in ("exclude", "forbid"):
             self.assertEqual(self.job(REFUSED, what, "30", options=()).out, self.job(REFUSED, "nothing", "30", options=()).out)
+
+
+class Reinit(Rewind):
+    def test_programs_with_a_restart_point(self):
+        for way in ("", "told", "async"):
+            for kill in ("stored:2@1", "image-saved:3@0"):
+                with self.subTest(way=way, kill=kill):
+                    steps, result = self.killed(lambda steps, way=way: (REINIT, str(steps), way), kill=kill)
+                    self.assertEqual(result.out, self.job(REINIT, str(steps), way, options=()).out)
+
+    def test_a_node_fails_inside(self):
+        steps, result = self.killed(lambda steps: (REINIT, str(steps)), kill="piece-ack:4@1")
+        self.assertEqual(result.out, self.job(REINIT, str(steps), options=()).out)
 
 
 class Words(Rewind):

@@ -54,6 +54,20 @@ static void await_senders(void)
     rz_engine_wait(&blocked, no_sender_writes, NULL);
 }
 
+bool rz_ft_is_rewound(void)
+{
+    return rz_engine.rewinds;
+}
+
+int rz_ft_reinit_once(void)
+{
+    if (reinit.point_runs) {
+        return rzm_error(MPI_ERR_OTHER, "MPIX_Reinit can be called once");
+    }
+    reinit.point_runs = true;
+    return MPI_SUCCESS;
+}
+
 int rz_ft_reinit_enter(void)
 {
     if (rz_engine.reinit_entered) {
@@ -164,7 +178,7 @@ int rzm_reinit_test(void)
 
 int rzm_reinit_state(int *state)
 {
-    *state = reinit.state;
+    *state = rz_engine.rewinds ? MPIX_REINIT_NEW : reinit.state;
     return MPI_SUCCESS;
 }
 

@@ -14,6 +14,11 @@
  */
 int rz_ft_reinit_enter(void);
 
+/* Whether the job rewinds: then nothing rolls back to a restart point. rz_ft_reinit_once stands for
+ * the three others: MPI_SUCCESS, or MPI_ERR_OTHER when it was called before. Engine lock held. */
+bool rz_ft_is_rewound(void);
+int rz_ft_reinit_once(void);
+
 /* MPIX_Reinit was entered: if a process failed before, when a failure was still an error, waits
  * until the job rolls back. */
 void rz_ft_await_repair(void);

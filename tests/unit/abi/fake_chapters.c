@@ -500,6 +500,16 @@ int rz_ft_reinit_leave(void)
     return communicate(0, NULL);
 }
 
+bool rz_ft_is_rewound(void)
+{
+    return false;
+}
+
+int rz_ft_reinit_once(void)
+{
+    return MPI_ERR_INTERN;
+}
+
 bool rz_ft_went_back(void)
 {
     return fake.reinit_rounds > 1;
