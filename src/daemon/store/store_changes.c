@@ -154,6 +154,14 @@ static void refuse_changes(struct rz_store *store, rz_id from,
     store_send_small(store, from, RZ_OVERLAY_PIECE_GONE, told->generation, told->rank);
 }
 
+static void keep(struct rz_store *store, const struct piece *piece, rz_id owner)
+{
+    store_demand(store, &(struct demand){.kind = DEMAND_KEEP,
+                                         .rank = piece->rank,
+                                         .generation = piece->generation,
+                                         .to = owner});
+}
+
 void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overlay_changes *told)
 {
     if (told->rank >= store->own->job.n_ranks || told->generation == 0) {
@@ -169,8 +177,12 @@ void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overla
             refuse_changes(store, from, told);
         }
     }
+    if (piece && piece->have == piece->bytes && told->part & FIRST && piece->hash == told->hash) {
+        keep(store, piece, from); /* it is here already */
+        return;
+    }
     if (!piece || !piece->by_changes || piece->have == piece->bytes || piece->source != from) {
-        return; /* the rest of a refused piece, or a piece that is here already */
+        return; /* the rest of a piece that was refused, or is here already */
     }
     if (!write_over(piece, told)) {
         store_drop_piece(store, piece);
@@ -181,8 +193,5 @@ void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overla
         return;
     }
     complete(piece);
-    store_demand(store, &(struct demand){.kind = DEMAND_KEEP,
-                                         .rank = piece->rank,
-                                         .generation = piece->generation,
-                                         .to = from});
+    keep(store, piece, from);
 }

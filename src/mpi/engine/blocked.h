@@ -7,6 +7,7 @@
 #ifndef RZ_MPI_BLOCKED_H
 #define RZ_MPI_BLOCKED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rhizome/types.h>
@@ -22,6 +23,8 @@ struct rz_blocked {
     uint64_t operation;
     int64_t peer;
     int tag; /* MPI_ANY_TAG where no single tag is meant */
+    /* It waits beside the program's own work, and so has no time for other processes. */
+    bool beside;
 
     /* Sets the other fields again where they change while the call waits; NULL: they do not change.
      * arg: the one of rz_engine_wait. */

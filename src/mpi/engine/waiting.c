@@ -382,7 +382,7 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
     struct rz_blocked_told told = {.wait = NULL};
     const struct awaited_end end = {done, arg};
     while (!done(arg) && !rz_engine.rollback) {
-        if (rz_engine_progress_waiting() > 0) {
+        if ((blocked->beside ? rz_engine_progress() : rz_engine_progress_waiting()) > 0) {
             wait_anew(&course);
             continue;
         }

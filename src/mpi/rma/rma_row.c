@@ -104,7 +104,7 @@ void rz_rma_row_move(struct rz_win *win, const struct rz_rma_row *row, rz_rma_mo
     }
 }
 
-/* What is sent to such a member is dropped there, and so ends. */
+/* What is sent to such a member is dropped there, and so ends: it has closed the context. */
 void rz_rma_rows_cancel(const struct rz_win *win, int rank)
 {
     for (struct rz_request *request = rz_engine.polled; request; request = request->poll_next) {

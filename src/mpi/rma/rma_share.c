@@ -82,7 +82,8 @@ static bool copy_piece(const struct shared_row *row, uint64_t piece)
 {
     uint64_t at = piece * PIECE_BYTES, left = row->bytes - at;
     size_t bytes = (size_t)(left < PIECE_BYTES ? left : PIECE_BYTES);
-    return rz_rma_copy_row(row->other, row->there + at, row->here + at, bytes, row->writes);
+    return rz_rma_is_there(row->other) &&
+           rz_rma_copy_row(row->other, row->there + at, row->here + at, bytes, row->writes);
 }
 
 /* ---- The owner ---- */
@@ -102,7 +103,7 @@ static bool help(struct rz_win *win, uint64_t asker, bool *more)
                                    .there = share->there,
                                    .bytes = share->bytes,
                                    .writes = !share->writes};
-    if (row.other->reach != RZ_REACH_COPY || !rz_rma_is_there(row.other)) {
+    if (row.other->reach != RZ_REACH_COPY) {
         return false;
     }
     for (int i = 0; i < PIECES_OF_ROUND; i++) {
@@ -241,7 +242,7 @@ int rz_rma_share(const struct rz_rma_call *call, const struct rz_rma_operation *
 {
     struct rz_win_target *target = rz_win_target(call->win, call->rank);
     *done = false;
-    if (!is_row(call, operation) || !rz_rma_is_there(target) || !hold(call->win, call->rank)) {
+    if (!is_row(call, operation) || !hold(call->win, call->rank)) {
         return MPI_SUCCESS;
     }
     bool writes = operation->what == RZ_RMA_PUT;

@@ -117,7 +117,9 @@ static void serve_row(struct rz_win *win, int rank, const struct rz_window_messa
                                    .number = head->number,
                                    .at = (void *)(uintptr_t)head->at,
                                    .bytes = (MPI_Count)head->count};
-    rz_rma_row_move(win, &row, answer_row, false);
+    if (!win->leaves) { /* else its origin is told soon (RZ_RMA_LEFT) */
+        rz_rma_row_move(win, &row, answer_row, false);
+    }
 }
 
 /* ---- What waits ---- */

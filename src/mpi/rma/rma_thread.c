@@ -35,7 +35,7 @@ static void wait_aside(rz_time ns)
 static void *serve(void *arg)
 {
     const struct rz_blocked blocked = {
-        .call = "the progress of windows", .peer = -1, .tag = MPI_ANY_TAG};
+        .call = "the progress of windows", .peer = -1, .tag = MPI_ANY_TAG, .beside = true};
     rz_time aside = ASIDE_NS_MIN;
     uint64_t entries = 0;
     while (!atomic_load(&ends)) {

@@ -97,6 +97,7 @@ struct rz_win {
     bool *post_open;          /* [members]: members whose MPI_Win_complete is awaited */
     struct rz_rma_waiting *waiting, **waiting_last; /* requests that cannot be served yet */
     unsigned rows_moving;                           /* from its memory or into it (rma_row.h) */
+    bool leaves;                                    /* it could not be made: no further row moves */
     struct rz_win *next, *prev;
     char name[MPI_MAX_OBJECT_NAME];
 };

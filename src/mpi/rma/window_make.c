@@ -7,6 +7,7 @@
 #include "mpi/agree/ballot.h"
 #include "mpi/create/comm_creation.h"
 #include "mpi/engine/waiting.h"
+#include "mpi/p2p/message.h"
 #include "mpi/request/wait.h"
 #include "mpi/rma/rma_errand.h"
 #include "mpi/rma/rma_message.h"
@@ -175,11 +176,17 @@ static int freed_by_all(struct rz_comm *comm, const struct rz_proposal *proposal
 
 /*
  * The window could not be made here. Other members may have it, if a failure was known to some
- * processes only: they are told, and this process agrees now that they free it.
+ * processes only: they are told, and this process agrees now that they free it. Rows that they have
+ * begun move first; what comes later is dropped. RZM_ROLLBACK: the window ends with its epoch.
  */
-static void give_up(struct rz_win *win)
+static int give_up(struct rz_win *win, const char *call)
 {
     struct rz_request *request;
+    win->leaves = true;
+    if (rz_rma_rows_await(win, call) == RZM_ROLLBACK) {
+        return RZM_ROLLBACK;
+    }
+    rz_message_close_context(rz_comm_context(win->comm, RZ_CONTEXT_OFFSET_WINDOW));
     for (int i = 0; i < win->members; i++) {
         uint32_t process = rz_win_target(win, i)->process;
         if (i != win->rank && !rz_process_failed(process)) {
@@ -192,6 +199,7 @@ static void give_up(struct rz_win *win)
         rz_request_detach(request);
     }
     rz_win_end(win, false);
+    return MPI_SUCCESS;
 }
 
 static int make_numbered(const struct making *making, uint64_t operation, struct rz_win **win)
@@ -223,8 +231,7 @@ static int make_numbered(const struct making *making, uint64_t operation, struct
     }
     rz_win_memory_taken(made);
     if (error != MPI_SUCCESS) {
-        give_up(made);
-        return error;
+        return give_up(made, making->call) == RZM_ROLLBACK ? RZM_ROLLBACK : error;
     }
     *win = made;
     return MPI_SUCCESS;

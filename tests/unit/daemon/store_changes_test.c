@@ -384,6 +384,24 @@ static void damage_of_a_later_generation_is_found(void **state)
     assert_true(found >= 30);
 }
 
+/* An owner that does not know it sends them again. */
+static void changes_that_are_here_are_kept_again(void **state)
+{
+    (void)state;
+    begin(12);
+    struct rz_link_store told = write_over(3, 1 + draw(5));
+    struct piece *piece = store_and_send(&told);
+    struct transfer transfer = {.rank = RANK, .generation = 3, .to = BUDDY};
+    assert_non_null(piece);
+    assert_int_equal(kept, 1);
+    while (store_send_changes(&nodes[OWNER].store, &transfer)) {
+        ;
+    }
+    assert_int_equal(kept, 2);
+    assert_int_equal(refused, 0);
+    end();
+}
+
 /* A new epoch: what is known of the pages was true in the one before. */
 static void forgotten_hashes_are_made_again(void **state)
 {
@@ -475,6 +493,7 @@ int main(void)
                                        cmocka_unit_test(without_its_base_the_buddy_refuses),
                                        cmocka_unit_test(damage_on_the_way_is_found),
                                        cmocka_unit_test(damage_of_a_later_generation_is_found),
+                                       cmocka_unit_test(changes_that_are_here_are_kept_again),
                                        cmocka_unit_test(forgotten_hashes_are_made_again),
                                        cmocka_unit_test(no_changes_are_taken_that_no_process_keeps),
                                        cmocka_unit_test(any_message_is_survived)};
