@@ -76,8 +76,11 @@ unsigned rz_rma_errands_serve(bool *expected)
     unsigned done = 0;
     *expected = false;
     for (struct rz_win *win = rz_wins_first(); win; win = win->next) {
-        *expected |= win->errands;
-        done += win->errands && (serve_at(win) | rz_rma_share_serve(win));
+        if (win->errands) {
+            *expected = true;
+            done += serve_at(win);
+            done += rz_rma_share_serve(win);
+        }
     }
     return done;
 }
