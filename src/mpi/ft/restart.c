@@ -37,21 +37,19 @@ int rz_ft_open(void)
 
 /* ---- MPIX_Reinit ---- */
 
-static bool no_sender_writes(void *arg)
-{
-    (void)arg;
-    return !rz_paths_shared();
-}
-
-/* From now on a roll-back can come, which gives all buffers back: no sender may be writing there.
- * One that does so leaves after one piece, or fails. */
-static void await_senders(void)
+static void wait_in_reinit(bool (*done)(void *arg))
 {
     struct rz_blocked blocked = {.call = "MPIX_Reinit",
                                  .operation = rz_engine.epoch,
                                  .peer = MPI_PROC_NULL,
                                  .tag = MPI_ANY_TAG};
-    rz_engine_wait(&blocked, no_sender_writes, NULL);
+    rz_engine_wait(&blocked, done, NULL);
+}
+
+static bool no_sender_writes(void *arg)
+{
+    (void)arg;
+    return !rz_paths_shared();
 }
 
 bool rz_ft_is_rewound(void)
@@ -74,7 +72,9 @@ int rz_ft_reinit_enter(void)
         return rzm_error(MPI_ERR_OTHER, "MPIX_Reinit can be called once");
     }
     rz_engine.reinit_entered = true;
-    await_senders();
+    /* From now on a roll-back can come, which gives all buffers back: no sender may be writing
+     * there. One that does so leaves soon, or fails. */
+    wait_in_reinit(no_sender_writes);
     rz_kill_here(RZ_KILL_ENTERING);
     if (!rz_engine.info->alone) {
         struct rz_link_message message = {.type = RZ_LINK_REPAIRING};
@@ -106,21 +106,10 @@ static bool a_process_is_failed(void)
     return false;
 }
 
-/* A process failed before this one entered MPIX_Reinit, when a failure was still an error: the
- * repair is under way. */
-static void hold_for_repair(void)
-{
-    struct rz_blocked blocked = {.call = "MPIX_Reinit",
-                                 .operation = rz_engine.epoch,
-                                 .peer = MPI_PROC_NULL,
-                                 .tag = MPI_ANY_TAG};
-    rz_engine_wait(&blocked, never, NULL);
-}
-
 void rz_ft_await_repair(void)
 {
     if (a_process_is_failed() && rz_epoch_on_board() == rz_engine.epoch) {
-        hold_for_repair();
+        wait_in_reinit(never); /* the repair is under way */
     }
 }
 
