@@ -94,15 +94,24 @@ static void begin(struct rz_outcome *outcome, struct rz_rank *r, enum rz_rank_st
                           .acknowledged = r->acknowledged};
 }
 
+/* Whether the process was on a node without which the job continues. That node had decided alone,
+ * and numbered its incarnations as the others do. */
+static bool begins_elsewhere(const struct rz_outcome *outcome, const struct rz_rank *r,
+                             uint32_t node)
+{
+    bool lost = r->state == RZ_RANK_FAILED && r->with_node;
+    return r->node != node && (lost || outcome->out[r->node]);
+}
+
 void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
                         uint32_t node)
 {
     struct rz_rank *r = &outcome->ranks[rank];
-    bool awaited = incarnation == r->incarnation && r->state == RZ_RANK_WAITED_FOR;
+    bool awaited = r->state == RZ_RANK_WAITED_FOR || begins_elsewhere(outcome, r, node);
     if (incarnation > r->incarnation && r->state == RZ_RANK_ENDED && spoils(r)) {
         keep_past(outcome, r);
     }
-    if (incarnation > r->incarnation || awaited) {
+    if (incarnation > r->incarnation || (incarnation == r->incarnation && awaited)) {
         begin(outcome, r, RZ_RANK_RUNNING, incarnation, node);
     }
 }
@@ -111,8 +120,8 @@ void rz_outcome_spawned(struct rz_outcome *outcome, uint32_t slot, uint32_t inca
                         uint32_t node, bool spawned)
 {
     struct rz_rank *r = &outcome->ranks[slot];
-    bool elsewhere = r->state == RZ_RANK_FAILED && r->with_node && r->node != node;
-    if (incarnation < r->incarnation || (incarnation == r->incarnation && !elsewhere)) {
+    if (incarnation < r->incarnation ||
+        (incarnation == r->incarnation && !begins_elsewhere(outcome, r, node))) {
         return;
     }
     if (spawned && spoils(r)) {

@@ -321,6 +321,47 @@ static void test_the_first_agreement_counts(void **state)
     rz_referee_clear(&referee);
 }
 
+static void starts(struct rz_referee *referee, uint32_t node, uint32_t rank, uint32_t incarnation)
+{
+    const struct rz_launch_message started = {
+        .type = RZ_LAUNCH_STARTED, .started = {.rank = rank, .incarnation = incarnation}};
+    assert_false(rz_referee_refuses(referee, node, &started));
+    assert_int_equal(take(referee, node, &started), LATER);
+}
+
+/* Nodes 0 and 1 take each other for failed. Node 1 goes on without node 0, and starts rank 0; node
+ * 2 goes on without both, and starts all that is not its own with the same incarnations. Its
+ * processes count, also if rzrun hears only then that node 1 has ended. */
+static void test_what_a_second_agreement_has_started_does_not_count(void **state)
+{
+    static const uint32_t placement[3] = {0, 1, 2};
+    struct rz_launch_message without = {
+        .type = RZ_LAUNCH_EVENT, .event = {.kind = RZ_EVENT_RECORD_EXCLUDED, .rank = RZ_ID_NONE}};
+    struct rz_launch_message exited = {.type = RZ_LAUNCH_EXITED,
+                                       .exited = {.clean = true, .hello = true}};
+    struct rz_referee referee;
+    uint32_t grace = LATER;
+    (void)state;
+    rz_referee_open(&referee, 3, placement, 3, 0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        starts(&referee, rank, rank, 1);
+    }
+    assert_int_equal(take(&referee, 1, &without), LATER); /* node 0 */
+    starts(&referee, 1, 0, 2);
+    assert_false(rz_referee_node_lost(&referee, 0, &grace));
+    without.event.node = 1;
+    assert_int_equal(take(&referee, 2, &without), LATER);
+    starts(&referee, 2, 0, 2);
+    assert_false(rz_referee_node_lost(&referee, 1, &grace));
+    starts(&referee, 2, 1, 2);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        exited.exited.rank = rank;
+        exited.exited.incarnation = rank == 2 ? 1 : 2;
+        assert_int_equal(take(&referee, 2, &exited), rank == 2 ? 0 : LATER);
+    }
+    ends_with(&referee, 0, NULL);
+}
+
 /* A node that was cut off in a recovery hears of its end late, when it is reached again. */
 static void test_a_late_agreement_is_no_second_one(void **state)
 {
@@ -464,6 +505,7 @@ int main(void)
         cmocka_unit_test(test_news_of_a_failure_come_before_its_sight),
         cmocka_unit_test(test_the_end_is_no_loss),
         cmocka_unit_test(test_an_excluded_process_is_refused),
+        cmocka_unit_test(test_what_a_second_agreement_has_started_does_not_count),
         cmocka_unit_test(test_a_late_agreement_is_no_second_one),
         cmocka_unit_test(test_the_first_agreement_counts),
         cmocka_unit_test(test_spawns_and_acknowledgements),
