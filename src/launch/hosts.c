@@ -42,6 +42,7 @@ struct host {
     uint32_t parent; /* the node that starts it; RZ_ID_NONE: rzrun, or it is not remote */
     rz_time ordered; /* when its turn came: its parent was there */
     bool remote, here, failed, passed_over;
+    bool up; /* both of its connections are there */
     int status;
     char word[WORD_MAX]; /* the last line that was said of it */
     struct rz_stream *alive;
@@ -118,7 +119,7 @@ static void take_daemon(struct rz_hosts *hosts, struct rz_stream *stream, uint32
     struct host *host = number < count(hosts) ? &hosts->all[number] : NULL;
     bool known = host && host->remote && !hosts->ending;
     bool first = known && purpose == RZ_STREAM_MESSAGES && !host->here && !host->failed;
-    bool second = known && purpose == RZ_STREAM_ALIVE && host->here && !host->alive;
+    bool second = known && purpose == RZ_STREAM_ALIVE && host->here && !host->up;
     if (!first && !second) { /* one that was started a second time, and is late */
         rz_stream_refuse(stream);
     } else if (rz_stream_welcome(stream) != RZ_OK) {
@@ -129,6 +130,7 @@ static void take_daemon(struct rz_hosts *hosts, struct rz_stream *stream, uint32
         rz_node_attach(&hosts->config.nodes[number], stream, hosts->config.base);
     } else {
         host->alive = stream;
+        host->up = true;
     }
 }
 
@@ -360,6 +362,24 @@ static void look_at_hosts(evutil_socket_t fd, short what, void *arg)
 
 /* ---- What agents say ---- */
 
+/* Whether a daemon says it that is here, and not because the end of the job has cut it off while it
+ * connected. */
+static bool is_news(const struct rz_hosts *hosts, uint32_t node, const char *line)
+{
+    const struct host *host = &hosts->all[node];
+    return of_daemon(line) && host->here && (host->up || !hosts->ending);
+}
+
+/* Likewise of a line of the agent of all hosts, which names none. */
+static bool is_news_of_any(const struct rz_hosts *hosts, const char *line)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < count(hosts); i++) {
+        any |= is_news(hosts, i, line);
+    }
+    return any && all_known(hosts);
+}
+
 /* A word of the agent of all hosts is kept for each that is not there. */
 static void agent_said(void *arg, uint32_t node, const char *line)
 {
@@ -377,7 +397,7 @@ static void agent_said(void *arg, uint32_t node, const char *line)
         }
     }
     if (hosts->config.options->verbosity > 0 ||
-        (of_daemon(line) && (all ? all_known(hosts) : hosts->all[node].here))) {
+        (all ? is_news_of_any(hosts, line) : is_news(hosts, node, line))) {
         show(name, line);
     }
 }
