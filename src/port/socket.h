@@ -16,14 +16,14 @@
  * machine. */
 rz_status_t rz_socket_listen(struct rz_address *address, int *fd);
 
-/* Accepts the next connection, with TCP_NODELAY. RZ_IN_PROGRESS: there is none. from may be
- * NULL. */
+/* Accepts the next connection, with TCP_NODELAY, and without pacing within this machine.
+ * RZ_IN_PROGRESS: there is none. from may be NULL. */
 rz_status_t rz_socket_accept(int listening, int *fd, struct rz_address *from);
 
 /*
- * Begins to connect, with TCP_NODELAY. RZ_IN_PROGRESS: *fd is valid; once it is writable
- * rz_socket_connected returns the result. RZ_ERR_CLOSED: refused, which proves that the host is up
- * and no process listens.
+ * Begins to connect, with TCP_NODELAY, and without pacing within this machine. RZ_IN_PROGRESS: *fd
+ * is valid; once it is writable rz_socket_connected returns the result. RZ_ERR_CLOSED: refused,
+ * which proves that the host is up and no process listens.
  */
 rz_status_t rz_socket_connect(const struct rz_address *to, int *fd);
 rz_status_t rz_socket_connected(int fd);

@@ -8,6 +8,7 @@
 #include "base/linked_list.h"
 #include "port/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -35,6 +36,10 @@
 
 /* Turns in which what a closed peer has sent is read: more than the kernel keeps. */
 #define DRAIN_TURNS_MAX 256u
+
+static_assert(RZ_TCP_FRAME_BYTES + RZ_NET_HEADER_MAX + RZ_TCP_LINE_BYTES + RZ_TCP_EAGER_MAX <=
+                  RZ_TCP_BUFFER_BYTES,
+              "the buffer holds any frame but a piece");
 
 /* ---- the lists ---- */
 

@@ -35,8 +35,9 @@ struct rz_tcp_in {
     bool malformed; /* because of what was read */
 };
 
-/* Holds any frame but a piece, and some that follow. */
-#define RZ_TCP_BUFFER_BYTES 65536u
+/* Holds any frame but a piece, and small ones that follow. Not more: of a long one that follows
+ * only the begin is here, and has to be moved. */
+#define RZ_TCP_BUFFER_BYTES (RZ_TCP_EAGER_MAX + 4096u)
 
 /* An address in an endpoint address: ip (bytes), port, slot, incarnation. */
 #define RZ_TCP_ADDRESS_BYTES (sizeof(uint32_t) + RZ_IP_BYTES + 3 * sizeof(uint32_t))
