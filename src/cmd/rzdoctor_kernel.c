@@ -3,6 +3,7 @@
 #include "cmd/rzdoctor.h"
 
 #include "port/clock.h"
+#include "port/doorbell.h"
 #include "port/kernel.h"
 #include "port/memory.h"
 #include "port/process.h"
@@ -124,6 +125,18 @@ static int try_close_range(void *arg)
     return syscall(SYS_close_range, fd, INT_MAX, 0) == 0
                ? 0
                : does_without("close_range", "Linux 5.9", "descriptors are closed one by one");
+}
+
+static int try_fences(void *arg)
+{
+    (void)arg;
+    struct rz_doorbell bell = {0};
+    bool can = rz_doorbell_join();
+    rz_doorbell_spare(&bell, true);
+    return can && atomic_load(&bell.spares)
+               ? 0
+               : does_without("membarrier", "Linux 4.16",
+                              "each message takes a fence of its sender");
 }
 
 /* A child that holds its slot of the watch page is killed, as a rank might be. */
@@ -352,6 +365,8 @@ static const struct {
      try_descendants},
     {"close_range", "no descriptor leaks into ranks", "a seccomp profile that allows it",
      try_close_range},
+    {"membarrier", "messages within a node need no fence of their sender",
+     "a seccomp profile that allows it", try_fences},
     {"memfd", "shared memory without names, sealed; /dev/shm is not used",
      "raise the limit on file sizes (ulimit -f) if there is one; Linux 3.17 or later" SECCOMP
      ", or a /dev/shm",

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -16,11 +17,17 @@
 
 enum { DOORBELL_FDS_MAX = 31, DELAY_MAX_US = 1000000 };
 
+/* This process has told the kernel that it needs its fences. */
+static atomic_bool joined;
+
 /*
  * Why no wake-up is lost: the waker publishes, fences, loads mode; the sleeper stores mode, fences,
- * checks for news. In every order one of the two sees the other's store. A waker that sees AWAKE
- * may continue at once: the sleeper's check follows. If a waker fails before it has woken the
- * sleeper, the daemon rings because of that failure.
+ * checks for news. In every order one of the two sees the other's store. Where the sleeper lets the
+ * kernel make the fence of each waker, that fence falls between two instructions of the waker, and
+ * the same holds: it is before the load of mode, which then sees the store, or behind the news,
+ * which the check then sees. A waker that sees AWAKE may continue at once: the sleeper's check
+ * follows. If a waker fails before it has woken the sleeper, the daemon rings because of that
+ * failure.
  */
 static void doorbell_wake(struct rz_doorbell *bell, uint32_t mode, int event_fd)
 {
@@ -35,13 +42,35 @@ static void doorbell_wake(struct rz_doorbell *bell, uint32_t mode, int event_fd)
     }
 }
 
+static inline void wake_sleeper(struct rz_doorbell *bell, int event_fd)
+{
+    uint32_t mode = atomic_load(&bell->mode);
+    if (__builtin_expect(mode != RZ_DOORBELL_AWAKE, 0)) {
+        doorbell_wake(bell, mode, event_fd);
+    }
+}
+
+/* The waker's fence, unless it is the kernel's. */
+static inline void fence_of_waker(const struct rz_doorbell *bell)
+{
+    if (atomic_load_explicit(&bell->spares, memory_order_relaxed) &&
+        atomic_load_explicit(&joined, memory_order_relaxed)) {
+        atomic_signal_fence(memory_order_seq_cst);
+    } else {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+}
+
 void rz_doorbell_ring(struct rz_doorbell *bell, int event_fd)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    uint32_t mode = atomic_load(&bell->mode);
-    if (mode != RZ_DOORBELL_AWAKE) {
-        doorbell_wake(bell, mode, event_fd);
-    }
+    wake_sleeper(bell, event_fd);
+}
+
+void rz_doorbell_ring_near(struct rz_doorbell *bell, int event_fd)
+{
+    fence_of_waker(bell);
+    wake_sleeper(bell, event_fd);
 }
 
 void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd)
@@ -50,21 +79,50 @@ void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd
     uint64_t bit = UINT64_C(1) << lane % 64;
     /* A bit that is still set need not be set again: the sleeper exchanges the word, then reads
      * what was published. */
-    atomic_thread_fence(memory_order_seq_cst);
+    fence_of_waker(bell);
     if (!(atomic_load_explicit(word, memory_order_relaxed) & bit)) {
         atomic_fetch_or(word, bit);
     }
-    uint32_t mode = atomic_load(&bell->mode);
-    if (mode != RZ_DOORBELL_AWAKE) {
-        doorbell_wake(bell, mode, event_fd);
-    }
+    wake_sleeper(bell, event_fd);
 }
+
+/* ---- Fences of all wakers ---- */
+
+static bool membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+bool rz_doorbell_join(void)
+{
+    bool can = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
+    atomic_store(&joined, can);
+    return can;
+}
+
+void rz_doorbell_spare(struct rz_doorbell *bell, bool seldom)
+{
+    if ((atomic_load(&bell->spares) != 0) == seldom) {
+        return;
+    }
+    if (!seldom) {
+        atomic_store(&bell->spares, 0);
+    }
+    /* A try; or the fence of those that have seen it set. */
+    bool did = membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    atomic_store(&bell->spares, seldom && did);
+}
+
+/* ---- Sleeping ---- */
 
 uint32_t rz_doorbell_prepare(struct rz_doorbell *bell, enum rz_doorbell_mode mode)
 {
     rz_assert(mode != RZ_DOORBELL_AWAKE);
     atomic_store(&bell->mode, mode);
     atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&bell->spares, memory_order_relaxed)) {
+        (void)membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED); /* which rz_doorbell_spare has tried */
+    }
     return atomic_load(&bell->bell);
 }
 

@@ -5,6 +5,11 @@
  *
  * Waker: publish the news, then rz_doorbell_ring. Sleeper: rz_doorbell_prepare, check everything
  * again, then rz_doorbell_sleep (or rz_doorbell_awake if there was news).
+ *
+ * A waker needs a fence between its news and its look at the sleeper, which takes longer than all
+ * else of a short message: it waits until another processor has given the line of the news away. An
+ * owner that sleeps seldom spares its wakers that: before it sleeps it lets the kernel make the
+ * fences of all of them (membarrier(2)).
  */
 #ifndef RZ_PORT_DOORBELL_H
 #define RZ_PORT_DOORBELL_H
@@ -14,6 +19,7 @@
 #include <rhizome/types.h>
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum rz_doorbell_mode { RZ_DOORBELL_AWAKE, RZ_DOORBELL_FUTEX, RZ_DOORBELL_POLL };
 
@@ -24,6 +30,7 @@ struct rz_doorbell {
     _Alignas(64) _Atomic uint32_t bell; /* grows with each ring of a sleeper; the futex word */
     _Atomic uint32_t mode;              /* enum rz_doorbell_mode */
     _Atomic uint32_t reasons;           /* RZ_DOORBELL_LINK | ... */
+    _Atomic uint32_t spares;            /* wakers that have joined need no fence */
     _Atomic uint64_t rung_ns;           /* time of the last ring for a sleeper (rz_clock_now) */
     _Alignas(64) _Atomic uint64_t
         lanes[RZ_DOORBELL_WORDS]; /* which lanes of the inbox have news; lane l: bit l % 64 of
@@ -36,8 +43,23 @@ struct rz_doorbell {
  */
 void rz_doorbell_ring(struct rz_doorbell *bell, int event_fd);
 
-/* Like rz_doorbell_ring, with news in `lane` of the owner's inbox: sets the lane's bit first. */
+/* Tells the kernel that this process rings without fences where an owner spares them. Without this
+ * call, or where the kernel cannot do that (false), it makes them. Again after exec and in a
+ * restored process. */
+bool rz_doorbell_join(void);
+
+/* As rz_doorbell_ring, by a process that may have joined; not from a thread of another process. */
+void rz_doorbell_ring_near(struct rz_doorbell *bell, int event_fd);
+
+/* Like rz_doorbell_ring_near, with news in `lane` of the owner's inbox: sets the lane's bit first,
+ * if it is not set. A waker without a fence may find it set although the owner has just taken it,
+ * and not yet seen the news: the owner looks at such lanes again, from time to time and after
+ * rz_doorbell_prepare. */
 void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd);
+
+/* The owner sleeps seldom: wakers need no fences (if the kernel can make them); or often. At first
+ * often. */
+void rz_doorbell_spare(struct rz_doorbell *bell, bool seldom);
 
 /* Announces sleep, by futex or by poll(2) on the eventfd. Returns the value to sleep on. */
 uint32_t rz_doorbell_prepare(struct rz_doorbell *bell, enum rz_doorbell_mode mode);

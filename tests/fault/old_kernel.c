@@ -31,6 +31,7 @@ static const struct {
     const char *name;
     unsigned number;
 } calls[] = {{"memfd_create", SYS_memfd_create},
+             {"membarrier", SYS_membarrier},
              {"process_vm_readv", SYS_process_vm_readv},
              {"set_robust_list", SYS_set_robust_list},
              {"getrandom", SYS_getrandom},

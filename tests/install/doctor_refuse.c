@@ -41,6 +41,7 @@ SHOWN long syscall(long number, ...)
     va_end(arguments);
     if ((number == SYS_pidfd_open && refused("pidfd_open")) ||
         (number == SYS_futex_waitv && refused("futex_waitv")) ||
+        (number == SYS_membarrier && refused("membarrier")) ||
         (number == SYS_close_range && refused("close_range"))) {
         return -1;
     }

@@ -161,6 +161,7 @@ class Check(rig.InstallTest):
         for call, subject, words in (("pidfd_open", "pidfd", "by their numbers instead"),
                                      ("futex_waitv", "robust futexes", "a thread waits for each process instead"),
                                      ("memfd_create", "memfd", "files of /dev/shm without a name or seals instead"),
+                                     ("membarrier", "membarrier", "a fence of its sender instead"),
                                      ("close_range", "close_range", "one by one instead"),
                                      ("process_vm_readv", "process_vm_readv", "copied twice")):
             with self.subTest(call=call):

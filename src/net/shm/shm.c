@@ -112,6 +112,7 @@ static void shm_free(struct shm *shm)
         free(token);
     }
     free(shm->again.words);
+    free(shm->taken.words);
     free(shm->blocked.words);
     free(shm->shared.words);
     free(shm->pairs);
@@ -171,11 +172,13 @@ rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
                                           .incarnation = config->self.incarnation};
     shm->n_words = (config->lanes_max + 63) / 64;
     shm->again.words = calloc(shm->n_words, sizeof(uint64_t));
+    shm->taken.words = calloc(shm->n_words, sizeof(uint64_t));
     shm->blocked.words = calloc(shm->n_words, sizeof(uint64_t));
     shm->shared.words = calloc(shm->n_words, sizeof(uint64_t));
     shm->pairs = calloc(config->lanes_max, sizeof(struct shm_pair *));
     rz_status_t status = RZ_ERR_NO_MEMORY;
-    if (shm->again.words && shm->blocked.words && shm->shared.words && shm->pairs) {
+    if (shm->again.words && shm->taken.words && shm->blocked.words && shm->shared.words &&
+        shm->pairs) {
         status = shm_map_own(shm);
     }
     if (status != RZ_OK) {
@@ -183,6 +186,7 @@ rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
         return status;
     }
     rz_process_let_others_read();
+    (void)rz_doorbell_join();
     *net = (struct rz_net *)shm;
     return RZ_OK;
 }
@@ -435,6 +439,9 @@ static bool shm_shared_is_over(const struct shm *shm)
 static bool shm_arm(struct rz_net *net)
 {
     struct shm *shm = (struct shm *)net;
+    /* Lanes whose bits were taken before the announcement of the sleep. */
+    shm_in_look_at_taken(shm);
+    shm_set_clear(&shm->taken, shm->n_words);
     /* The bit of a hot lane is taken only here: it is set although all was read. */
     shm_in_take_bits(shm, SHM_NO_LANE);
     if (shm->hot && !shm_in_news(shm->hot)) {

@@ -51,6 +51,6 @@ void shm_cell_ring(struct rz_net *net, rz_peer_t peer)
     const struct shm *shm = (const struct shm *)net;
     const struct shm_pair *pair = peer < shm->n_peers ? shm->peers[peer].pair : NULL;
     if (pair) {
-        rz_doorbell_ring(pair->out.doorbell, pair->out.event_fd);
+        rz_doorbell_ring_near(pair->out.doorbell, pair->out.event_fd);
     }
 }

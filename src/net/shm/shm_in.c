@@ -20,8 +20,9 @@ static_assert(IN_PUBLISH + SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX < SHM_RING, "a 
  * registers to save. */
 #define SHM_SELDOM __attribute__((noinline))
 
-/* Limit of consecutive turns with only one lane. */
-enum { HOT_STREAK = 16 };
+/* Limit of consecutive turns with only one lane; turns without an event between two looks at lanes
+ * whose bits were taken. */
+enum { HOT_STREAK = 16, IDLE_LOOK = 256 };
 
 /* Determines which process writes to pair's lane. False: it is not the process to which the daemon
  * gave the lane. */
@@ -298,8 +299,24 @@ SHM_SELDOM void shm_in_take_bits(struct shm *shm, uint32_t but)
         uint64_t bits = atomic_exchange(&bell->lanes[w], stays) & ~stays;
         for (unsigned v = w; v < shm->n_words; v += RZ_DOORBELL_WORDS) {
             shm->again.words[v] |= bits;
+            shm->taken.words[v] |= bits;
         }
-        shm->again.some = true;
+        shm->again.some = shm->taken.some = true;
+    }
+}
+
+/* A sender that makes no fence may have found its bit still set when it was just taken, and its
+ * record was not to be seen yet. */
+SHM_SELDOM void shm_in_look_at_taken(struct shm *shm)
+{
+    for (unsigned w = 0; shm->taken.some && w < shm->n_words; w++) {
+        for (uint64_t bits = shm->taken.words[w]; bits; bits &= bits - 1) {
+            uint32_t lane = w * 64 + (uint32_t)__builtin_ctzll(bits);
+            const struct shm_pair *pair = lane < shm->config.lanes_max ? shm->pairs[lane] : NULL;
+            if (pair && (!pair->in.page || shm_in_news(pair))) {
+                shm_set_add(&shm->again, lane);
+            }
+        }
     }
 }
 
@@ -353,6 +370,9 @@ unsigned shm_progress(struct rz_net *net)
     shm->streak = events > 0 ? shm->streak + 1 : 0;
     if (shm->streak % HOT_STREAK == 0) {
         shm_in_take_bits(shm, hot_lane);
+    }
+    if (__builtin_expect(events == 0 && ++shm->idle % IDLE_LOOK == 0, 0)) {
+        shm_in_look_at_taken(shm);
     }
     if (shm->again.some) {
         events += in_read_again(shm);

@@ -9,6 +9,8 @@
 #include "net/shm/shm.h"
 #include "net/shm/shm_layout.h"
 
+#include <string.h>
+
 /* The transport's part of an operation, in its net_private. */
 struct __attribute__((may_alias)) shm_op {
     struct rz_net_op *next;
@@ -130,6 +132,7 @@ struct shm {
     struct shm_head *heads;
     unsigned n_words;        /* of the sets below: one bit per lane */
     struct shm_set again;    /* lanes to be checked at the next progress */
+    struct shm_set taken;    /* lanes whose bits were taken since the last announcement of sleep */
     struct shm_set blocked;  /* lanes with something to write */
     struct shm_set shared;   /* lanes of pairs whose `shared` is set */
     struct shm_pair **pairs; /* [lanes_max], made when first needed, kept until the owner of the
@@ -140,6 +143,7 @@ struct shm {
     uint32_t n_peers;
     uint64_t last_id;
     unsigned streak; /* consecutive turns of progress in which hot had events */
+    unsigned idle;   /* turns of progress without an event */
     struct rz_net_token *free_tokens;
     bool in_progress;
 };
@@ -152,6 +156,12 @@ static inline void shm_set_add(struct shm_set *set, uint32_t lane)
 static inline void shm_set_remove(struct shm_set *set, uint32_t lane)
 {
     set->words[lane / 64] &= ~(UINT64_C(1) << lane % 64);
+}
+
+static inline void shm_set_clear(struct shm_set *set, unsigned n_words)
+{
+    memset(set->words, 0, n_words * sizeof(*set->words));
+    set->some = false;
 }
 
 /* shm.c */
@@ -201,6 +211,8 @@ bool shm_in_news(const struct shm_pair *pair); /* there is a record to read */
 /* Lanes whose bits senders have set since are read at the next progress; the bit of lane `but`
  * stays. */
 void shm_in_take_bits(struct shm *shm, uint32_t but);
+/* Those with news whose bits were taken are to be checked again. */
+void shm_in_look_at_taken(struct shm *shm);
 void shm_in_close(struct shm *shm, struct shm_pair *pair);
 unsigned shm_progress(struct rz_net *net);
 
