@@ -53,12 +53,13 @@ static inline void wake_sleeper(struct rz_doorbell *bell, int event_fd)
 /* The waker's fence, unless it is the kernel's. */
 static inline void fence_of_waker(const struct rz_doorbell *bell)
 {
+    atomic_signal_fence(memory_order_seq_cst); /* `spares` is looked at behind the news */
     if (atomic_load_explicit(&bell->spares, memory_order_relaxed) &&
         atomic_load_explicit(&joined, memory_order_relaxed)) {
         atomic_signal_fence(memory_order_seq_cst);
-    } else {
-        atomic_thread_fence(memory_order_seq_cst);
+        return;
     }
+    atomic_thread_fence(memory_order_seq_cst);
 }
 
 void rz_doorbell_ring(struct rz_doorbell *bell, int event_fd)
@@ -77,8 +78,8 @@ void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd
 {
     _Atomic uint64_t *word = &bell->lanes[lane / 64 % RZ_DOORBELL_WORDS];
     uint64_t bit = UINT64_C(1) << lane % 64;
-    /* A bit that is still set need not be set again: the sleeper exchanges the word, then reads
-     * what was published. */
+    /* A bit that is still set need not be set again: the owner exchanges the word, then reads what
+     * was published; without a fence, when it looks once more. */
     fence_of_waker(bell);
     if (!(atomic_load_explicit(word, memory_order_relaxed) & bit)) {
         atomic_fetch_or(word, bit);
@@ -120,8 +121,9 @@ uint32_t rz_doorbell_prepare(struct rz_doorbell *bell, enum rz_doorbell_mode mod
     rz_assert(mode != RZ_DOORBELL_AWAKE);
     atomic_store(&bell->mode, mode);
     atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&bell->spares, memory_order_relaxed)) {
-        (void)membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED); /* which rz_doorbell_spare has tried */
+    if (atomic_load_explicit(&bell->spares, memory_order_relaxed) &&
+        !membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED)) {
+        atomic_store(&bell->spares, 0); /* the kernel had no memory, or forbids it now */
     }
     return atomic_load(&bell->bell);
 }

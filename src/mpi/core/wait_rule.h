@@ -85,6 +85,12 @@ void rz_wait_begins(struct rz_wait_rule *rule, struct rz_wait_course *course);
 /* Whether giving the processor away takes no longer than a wake-up. */
 bool rz_wait_yields_cheaply(const struct rz_wait_rule *rule);
 
+/* Whether most waits end before they sleep. */
+static inline bool rz_wait_sleeps_seldom(const struct rz_wait_rule *rule)
+{
+    return !rule->crowded && !rule->shared;
+}
+
 /* Whether time decides, and not the number of rounds. several: other threads of this process are
  * inside calls, and must get the lock. */
 static inline bool rz_wait_by_time(const struct rz_wait_rule *rule,

@@ -262,5 +262,5 @@ void rz_liveness_count_crowd(void)
     }
     rz_engine.waiting.crowded =
         here > shared_processors() || rz_processor_quota_milli() < WHOLE_PROCESSOR;
-    rz_doorbell_spare(rz_engine.info->doorbell, !rz_engine.waiting.crowded);
+    rz_doorbell_spare(rz_engine.info->doorbell, rz_wait_sleeps_seldom(&rz_engine.waiting));
 }

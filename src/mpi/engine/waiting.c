@@ -231,6 +231,8 @@ static bool sleep_on_doorbell(rz_time timeout_ns, const struct awaited_end *end)
     if (between->net) {
         fds[n_fds++] = between->ops->fd(between->net);
     }
+    rz_doorbell_spare(info->doorbell,
+                      rz_wait_sleeps_seldom(&rz_engine.waiting) && !rz_engine_shared);
     uint32_t value =
         rz_doorbell_prepare(info->doorbell, between->net ? RZ_DOORBELL_POLL : RZ_DOORBELL_FUTEX);
     /* The end may come without an event, by a store in shared memory (cells of net/net.h). */

@@ -32,7 +32,7 @@ static bool wake_waiting(struct rz_win *win, int at)
     const _Atomic uint8_t *flags = wait_flags(win, at);
     bool any = false;
     for (int i = 0, n = win->members; i < n; i++) {
-        if (atomic_load_explicit(&flags[i], memory_order_relaxed) && i != win->rank) {
+        if (atomic_load(&flags[i]) && i != win->rank) {
             rz_rma_tell(win, i, RZ_RMA_WAKE, 0, 0);
             any = true;
         }

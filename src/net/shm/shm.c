@@ -439,12 +439,13 @@ static bool shm_shared_is_over(const struct shm *shm)
 static bool shm_arm(struct rz_net *net)
 {
     struct shm *shm = (struct shm *)net;
-    /* Lanes whose bits were taken before the announcement of the sleep. */
     shm_in_look_at_taken(shm);
-    shm_set_clear(&shm->taken, shm->n_words);
     /* The bit of a hot lane is taken only here: it is set although all was read. */
     shm_in_take_bits(shm, SHM_NO_LANE);
-    if (shm->hot && !shm_in_news(shm->hot)) {
+    if (shm->hot && shm_in_news(shm->hot)) {
+        return false;
+    }
+    if (shm->hot) {
         shm_set_remove(&shm->again, shm->hot->lane);
     }
     for (unsigned w = 0; w < shm->n_words; w++) {

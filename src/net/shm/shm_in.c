@@ -20,9 +20,9 @@ static_assert(IN_PUBLISH + SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX < SHM_RING, "a 
  * registers to save. */
 #define SHM_SELDOM __attribute__((noinline))
 
-/* Limit of consecutive turns with only one lane; turns without an event between two looks at lanes
- * whose bits were taken. */
-enum { HOT_STREAK = 16, IDLE_LOOK = 256 };
+/* Limit of consecutive turns with only one lane; turns between two looks at lanes whose bits were
+ * taken long ago. */
+enum { HOT_STREAK = 16, OLD_LOOK = 256 };
 
 /* Determines which process writes to pair's lane. False: it is not the process to which the daemon
  * gave the lane. */
@@ -297,27 +297,37 @@ SHM_SELDOM void shm_in_take_bits(struct shm *shm, uint32_t but)
             continue;
         }
         uint64_t bits = atomic_exchange(&bell->lanes[w], stays) & ~stays;
+        bool spared = atomic_load_explicit(&bell->spares, memory_order_relaxed);
         for (unsigned v = w; v < shm->n_words; v += RZ_DOORBELL_WORDS) {
             shm->again.words[v] |= bits;
-            shm->taken.words[v] |= bits;
+            shm->taken.words[v] |= spared ? bits : 0;
         }
-        shm->again.some = shm->taken.some = true;
+        shm->again.some = true;
+        shm->taken.some |= spared;
+        shm->looks = spared ? 0 : shm->looks;
     }
 }
 
 /* A sender that makes no fence may have found its bit still set when it was just taken, and its
- * record was not to be seen yet. */
+ * record was not to be seen yet: it will be soon, mostly within a microsecond. So the lane is
+ * looked at in the next turns, less and less often, but always again: nothing says when it is
+ * visible. */
 SHM_SELDOM void shm_in_look_at_taken(struct shm *shm)
 {
     for (unsigned w = 0; shm->taken.some && w < shm->n_words; w++) {
         for (uint64_t bits = shm->taken.words[w]; bits; bits &= bits - 1) {
             uint32_t lane = w * 64 + (uint32_t)__builtin_ctzll(bits);
             const struct shm_pair *pair = lane < shm->config.lanes_max ? shm->pairs[lane] : NULL;
-            if (pair && (!pair->in.page || shm_in_news(pair))) {
+            if (pair && pair != shm->hot && (!pair->in.page || shm_in_news(pair))) {
                 shm_set_add(&shm->again, lane);
             }
         }
     }
+}
+
+static inline bool is_time_to_look(unsigned turn)
+{
+    return (turn & (turn - 1)) == 0 || turn % OLD_LOOK == 0;
 }
 
 /* Reads from the lanes that are to be checked. */
@@ -370,9 +380,9 @@ unsigned shm_progress(struct rz_net *net)
     shm->streak = events > 0 ? shm->streak + 1 : 0;
     if (shm->streak % HOT_STREAK == 0) {
         shm_in_take_bits(shm, hot_lane);
-    }
-    if (__builtin_expect(events == 0 && ++shm->idle % IDLE_LOOK == 0, 0)) {
-        shm_in_look_at_taken(shm);
+        if (shm->taken.some && is_time_to_look(++shm->looks)) {
+            shm_in_look_at_taken(shm);
+        }
     }
     if (shm->again.some) {
         events += in_read_again(shm);

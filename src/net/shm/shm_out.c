@@ -381,6 +381,7 @@ static void out_take_back(struct shm_pair *pair, struct rz_net_op *op)
 {
     uint32_t slot = shm_op(op)->slot;
     atomic_store(&pair->out.page->offered[slot], 0);
+    atomic_thread_fence(memory_order_seq_cst); /* before the user writes to the memory */
     pair->out.offered[slot] = NULL;
     pair->out.slots_free |= UINT64_C(1) << slot;
 }

@@ -9,8 +9,6 @@
 #include "net/shm/shm.h"
 #include "net/shm/shm_layout.h"
 
-#include <string.h>
-
 /* The transport's part of an operation, in its net_private. */
 struct __attribute__((may_alias)) shm_op {
     struct rz_net_op *next;
@@ -132,7 +130,7 @@ struct shm {
     struct shm_head *heads;
     unsigned n_words;        /* of the sets below: one bit per lane */
     struct shm_set again;    /* lanes to be checked at the next progress */
-    struct shm_set taken;    /* lanes whose bits were taken since the last announcement of sleep */
+    struct shm_set taken;    /* lanes whose bits were ever taken from a sender without a fence */
     struct shm_set blocked;  /* lanes with something to write */
     struct shm_set shared;   /* lanes of pairs whose `shared` is set */
     struct shm_pair **pairs; /* [lanes_max], made when first needed, kept until the owner of the
@@ -143,7 +141,7 @@ struct shm {
     uint32_t n_peers;
     uint64_t last_id;
     unsigned streak; /* consecutive turns of progress in which hot had events */
-    unsigned idle;   /* turns of progress without an event */
+    unsigned looks;  /* turns since bits were taken */
     struct rz_net_token *free_tokens;
     bool in_progress;
 };
@@ -156,12 +154,6 @@ static inline void shm_set_add(struct shm_set *set, uint32_t lane)
 static inline void shm_set_remove(struct shm_set *set, uint32_t lane)
 {
     set->words[lane / 64] &= ~(UINT64_C(1) << lane % 64);
-}
-
-static inline void shm_set_clear(struct shm_set *set, unsigned n_words)
-{
-    memset(set->words, 0, n_words * sizeof(*set->words));
-    set->some = false;
 }
 
 /* shm.c */

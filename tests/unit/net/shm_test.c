@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The shared-memory transport within one process: several nets, each with an inbox of its own. */
-#include "../../patience.h"
 #include "shm_rig.h"
 
 #include "base/random.h"
 #include "net/shm/shm_layout.h"
-#include "port/clock.h"
 #include "port/memory.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -694,163 +690,6 @@ static void cells_are_seen_by_their_stamp(void **state)
     teardown();
 }
 
-/* Two threads that sleep between any two messages: a lost wake-up would hang the test. */
-enum { SLEEPERS_ROUNDS = 3000 };
-
-static void *sleeper(void *arg)
-{
-    unsigned self = (unsigned)(uintptr_t)arg, other = 1 - self;
-    struct member *member = &members[self];
-    for (unsigned i = 0; i < SLEEPERS_ROUNDS; i++) {
-        struct rig_op op;
-        if (self == i % 2) {
-            send_to(self, other, i, "", 0, &op);
-        } else {
-            while (member->n == 0) {
-                struct rz_doorbell *bell = rig.bell[self];
-                uint32_t value =
-                    rz_doorbell_prepare(bell, i / 2 % 2 ? RZ_DOORBELL_POLL : RZ_DOORBELL_FUTEX);
-                if (rz_shm_ops.arm(member->net)) {
-                    rz_doorbell_sleep(bell, value, rig.event_fd[self], NULL, 0, RZ_TIME_NEVER);
-                } else {
-                    rz_doorbell_awake(bell);
-                }
-                progress(self);
-            }
-        }
-        if (member->n > 0) {
-            member->n = 0;
-        }
-    }
-    return NULL;
-}
-
-static void lose_no_wake_up(bool sparing)
-{
-    setup(RZ_SHM_COPY_AUTO);
-    join_both(0, 1);
-    pthread_t thread;
-    for (unsigned i = 0; i < 2; i++) {
-        rz_doorbell_spare(rig.bell[i], sparing);
-    }
-    pthread_create(&thread, NULL, sleeper, (void *)(uintptr_t)1);
-    sleeper((void *)(uintptr_t)0);
-    pthread_join(thread, NULL);
-    teardown();
-}
-
-static void no_wake_up_is_lost(void **state)
-{
-    (void)state;
-    lose_no_wake_up(false);
-}
-
-static void no_wake_up_is_lost_where_senders_are_spared(void **state)
-{
-    (void)state;
-    lose_no_wake_up(true);
-}
-
-static void on_counted(struct rig_user *user, const void *header, uint32_t header_bytes,
-                       const void *data, size_t bytes, rz_net_token_t token)
-{
-    (void)header;
-    (void)header_bytes;
-    (void)data;
-    (void)bytes;
-    (void)token;
-    ((struct member *)user->arg)->n++;
-}
-
-/* Two senders that make no fences, and a receiver that takes the bits of both, and polls; in some
- * rounds it sleeps. The second record of a sender may find the bit set that is taken just then: one
- * that is overlooked would hang the test. */
-enum { SENDERS = 2, IN_A_ROW = 3, POLLED_ROUNDS = 200000 };
-
-static _Atomic unsigned polled_round;
-
-static void *spared_sender(void *arg)
-{
-    unsigned self = (unsigned)(uintptr_t)arg;
-    for (unsigned round = 1; round <= POLLED_ROUNDS; round++) {
-        struct rig_op op;
-        while (atomic_load_explicit(&polled_round, memory_order_acquire) != round) {
-            sched_yield();
-        }
-        for (unsigned i = 0; i < IN_A_ROW; i++) {
-            send_to(self, 0, round, "", 0, &op);
-        }
-    }
-    return NULL;
-}
-
-static void no_record_is_overlooked(void **state)
-{
-    (void)state;
-    pthread_t thread[SENDERS];
-    setup(RZ_SHM_COPY_AUTO);
-    rz_doorbell_spare(rig.bell[0], true);
-    atomic_store(&polled_round, 0);
-    members[0].user.arrived = on_counted;
-    for (unsigned i = 1; i <= SENDERS; i++) {
-        join_both(0, i);
-        pthread_create(&thread[i - 1], NULL, spared_sender, (void *)(uintptr_t)i);
-    }
-    for (unsigned round = 1; round <= POLLED_ROUNDS; round++) {
-        rz_time begun = rz_clock_now();
-        members[0].n = 0;
-        atomic_store_explicit(&polled_round, round, memory_order_release);
-        while (members[0].n < SENDERS * IN_A_ROW) {
-            if (round % 16 == 0) {
-                assert_true(rig_turn(&rig, members[0].net, 0));
-            } else {
-                rz_shm_ops.progress(members[0].net);
-                assert_true(rz_clock_now() - begun < TEST_HANG_S * RZ_SECOND);
-            }
-        }
-    }
-    for (unsigned i = 0; i < SENDERS; i++) {
-        pthread_join(thread[i], NULL);
-    }
-    teardown();
-}
-
-/* A sender that sleeps for room. */
-static void *flooder(void *arg)
-{
-    (void)arg;
-    static const unsigned char zeros[SHM_EAGER_MAX];
-    for (uint64_t i = 0; i < SLEEPERS_ROUNDS; i++) {
-        struct rig_op op;
-        rz_status_t status = send_to(0, 1, UINT64_MAX, zeros, 8000, &op);
-        while (status == RZ_IN_PROGRESS && !op.ended) {
-            uint32_t value = rz_doorbell_prepare(rig.bell[0], RZ_DOORBELL_FUTEX);
-            if (rz_shm_ops.arm(members[0].net)) {
-                rz_doorbell_sleep(rig.bell[0], value, rig.event_fd[0], NULL, 0, RZ_TIME_NEVER);
-            } else {
-                rz_doorbell_awake(rig.bell[0]);
-            }
-            progress(0);
-        }
-    }
-    return NULL;
-}
-
-static void a_sender_that_sleeps_for_room_is_woken(void **state)
-{
-    (void)state;
-    setup(RZ_SHM_COPY_AUTO);
-    join_both(0, 1);
-    members[1].user.arrived = on_counted;
-    pthread_t thread;
-    pthread_create(&thread, NULL, flooder, NULL);
-    while (members[1].n < SLEEPERS_ROUNDS) {
-        assert_true(rig_turn(&rig, members[1].net, 1));
-    }
-    pthread_join(thread, NULL);
-    teardown();
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -870,10 +709,6 @@ int main(void)
         cmocka_unit_test(after_a_roll_back_the_same_processes_connect_anew),
         cmocka_unit_test(a_torn_ring_spoils_its_own_lane_alone),
         cmocka_unit_test(cells_are_seen_by_their_stamp),
-        cmocka_unit_test(no_wake_up_is_lost),
-        cmocka_unit_test(no_wake_up_is_lost_where_senders_are_spared),
-        cmocka_unit_test(no_record_is_overlooked),
-        cmocka_unit_test(a_sender_that_sleeps_for_room_is_woken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
