@@ -7,6 +7,8 @@
  *   futex_waitv  5.16  port/watch.c    one waiting thread per process instead of one per 127
  *   close_range  5.9   port/process.c  descriptors are closed one by one, as /proc names them
  *   pidfd_*      5.3   port/process.c  a process is signalled by its number
+ *   madvise(MADV_POPULATE_WRITE)
+ *                5.14  port/memory.c   rings of shared memory do not grow
  *   memfd_create       port/memory.c   where it is forbidden: a file of /dev/shm without a name
  */
 #ifndef RZ_PORT_KERNEL_H
@@ -16,6 +18,7 @@
 #include <linux/futex.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #ifndef SYS_pidfd_send_signal
@@ -29,6 +32,10 @@
 #endif
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
+#endif
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
 #endif
 
 #ifndef FUTEX_WAITV_MAX

@@ -105,6 +105,16 @@ rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes)
     return RZ_OK;
 }
 
+rz_status_t rz_memory_populate(void *at, size_t bytes)
+{
+    while (madvise(at, bytes, MADV_POPULATE_WRITE) != 0) {
+        if (errno != EINTR) {
+            return errno == EINVAL ? RZ_ERR_SYSTEM : RZ_ERR_NO_MEMORY;
+        }
+    }
+    return RZ_OK;
+}
+
 rz_status_t rz_memory_punch(int fd, size_t offset, size_t bytes)
 {
     while (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) !=

@@ -22,6 +22,9 @@ rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd);
  * later. */
 rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes);
 
+/* The same for mapped memory that may be written. RZ_ERR_SYSTEM: the kernel is older than 5.14. */
+rz_status_t rz_memory_populate(void *at, size_t bytes);
+
 /* Returns the pages of [offset, offset + bytes) to the system, in whole pages: later reads give
  * zero. RZ_ERR_SYSTEM: this failed. */
 rz_status_t rz_memory_punch(int fd, size_t offset, size_t bytes);

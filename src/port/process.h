@@ -91,6 +91,10 @@ enum { RZ_PROCESS_VECTORS_MAX = 4 };
  * (Yama). */
 void rz_process_let_others_read(void);
 
+/* How many process numbers the system gives, in turn, before it gives one again
+ * (kernel.pid_max); 0: it does not say. */
+unsigned long rz_process_numbers(void);
+
 /* Copies all vectors in one system call. False: refused, the process has ended, or no such
  * memory. */
 bool rz_process_copy(pid_t pid, const struct rz_process_vector *vectors, unsigned n);

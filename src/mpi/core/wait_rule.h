@@ -62,8 +62,8 @@ struct rz_wait_course {
     uint32_t idle; /* rounds without an event */
     bool probes, slept;
     rz_time since, offer_at, slept_ns;
-    uint64_t losses; /* used by the caller: how often the processor had been lost when the clock was
-                        first read */
+    bool watched; /* used by the caller: it knows how often the processor had been lost before */
+    uint64_t losses;
 };
 
 enum rz_wait_step {

@@ -337,17 +337,22 @@ static enum rz_wait_step next_step(struct rz_wait_course *course)
     if (!rz_wait_looks(course)) {
         return RZ_WAIT_SPIN;
     }
-    if (course->since == 0) {
+    rz_time now = rz_clock_now();
+    /* Not before: the call takes a lock of this process, which one that copies from its memory
+     * needs. */
+    if (course->since != 0 && !course->watched && now >= course->offer_at) {
+        course->watched = true;
         course->losses = rz_processor_losses();
     }
-    return rz_wait_timed(rule, course, rz_clock_now());
+    return rz_wait_timed(rule, course, now);
 }
 
 /* Something happened. */
 static inline void wait_anew(struct rz_wait_course *course)
 {
     if (course->since != 0) {
-        rz_wait_came(&rz_engine.waiting, course, rz_processor_losses() != course->losses);
+        rz_wait_came(&rz_engine.waiting, course,
+                     course->watched && rz_processor_losses() != course->losses);
     }
     *course = (struct rz_wait_course){0};
 }

@@ -87,27 +87,37 @@ static size_t token_early(const struct rz_net_token *token)
     return token->offer.early < token->want ? token->offer.early : token->want;
 }
 
+/* One system call. verify: reads the sender's identity as well. */
+static bool copy_chunk(const struct shm *shm, const struct shm_pair *pair,
+                       const struct rz_process_vector *chunk, bool verify)
+{
+    const struct shm_identity expected = {.job = pair->identity.job,
+                                          .job_token = shm->config.job_token,
+                                          .rank = pair->identity.rank,
+                                          .incarnation = pair->identity.incarnation};
+    struct shm_identity found = expected;
+    struct rz_process_vector vectors[2] = {
+        {&found, atomic_load(&pair->in.page->identity_at), sizeof(found)}, *chunk};
+    return rz_process_copy((pid_t)pair->pid, verify ? vectors : vectors + 1, verify ? 2 : 1) &&
+           memcmp(&found, &expected, sizeof(found)) == 0;
+}
+
 /* Copies these bytes from the sender's memory. False: refused, or the process at that pid is not
  * (or no longer) the sender. */
 static bool token_copy_bytes(const struct shm *shm, struct rz_net_token *token, size_t from,
                              size_t end)
 {
     struct shm_pair *pair = token->pair;
-    const struct shm_identity expected = {.job = pair->identity.job,
-                                          .job_token = shm->config.job_token,
-                                          .rank = pair->identity.rank,
-                                          .incarnation = pair->identity.incarnation};
     for (size_t done = from; done < end;) {
         size_t bytes = end - done < COPY_CHUNK ? end - done : COPY_CHUNK;
-        struct shm_identity found;
-        struct rz_process_vector vectors[2] = {
-            {&found, atomic_load(&pair->in.page->identity_at), sizeof(found)},
-            {token->data + done, token->offer.at + done, bytes}};
-        if (!rz_process_copy((pid_t)pair->pid, vectors, 2) ||
-            memcmp(&found, &expected, sizeof(found)) != 0) {
+        const struct rz_process_vector chunk = {token->data + done, token->offer.at + done, bytes};
+        rz_time now = rz_clock_now();
+        bool verify = now >= pair->verified_until;
+        if (!copy_chunk(shm, pair, &chunk, verify)) {
             pair->copy_refused = true;
             return false;
         }
+        pair->verified_until = verify ? now + shm->verified_ns : pair->verified_until;
         done += bytes;
     }
     return true;

@@ -13,8 +13,9 @@
 
 /* The owner tells a sender what it has read in steps of this number of bytes. A sender that finds
  * no space has more than that in its ring, so it will be told of space. */
-enum { IN_PUBLISH = SHM_RING / 4 };
-static_assert(IN_PUBLISH + SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX < SHM_RING, "a sender is told");
+enum { IN_PUBLISH = SHM_RING_FIRST / 4 };
+static_assert(IN_PUBLISH + 2 * (SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX + SHM_LINE) < SHM_RING_FIRST,
+              "a sender is told");
 
 /* A function that most turns do not call: kept out of its caller, which it would burden with
  * registers to save. */
@@ -174,6 +175,8 @@ static rz_status_t in_record(struct shm *shm, struct shm_pair *pair,
         return in_piece(shm, pair, record, body);
     case SHM_HELP:
         return in_help(shm, pair, record, body);
+    case SHM_SKIP:
+        return RZ_OK;
     default:
         return RZ_ERR_MALFORMED;
     }
@@ -311,7 +314,7 @@ SHM_SELDOM void shm_in_take_bits(struct shm *shm, uint32_t but)
 /* A sender that makes no fence may have found its bit still set when it was just taken, and its
  * record was not to be seen yet: it will be soon, mostly within a microsecond. So the lane is
  * looked at in the next turns, less and less often, but always again: nothing says when it is
- * visible. */
+ * visible. The hot lane is looked at anyway. */
 SHM_SELDOM void shm_in_look_at_taken(struct shm *shm)
 {
     for (unsigned w = 0; shm->taken.some && w < shm->n_words; w++) {

@@ -11,6 +11,9 @@
  * word of a record is written last, by a release store: what is not 0 is the head of a whole
  * record, and behind the last record there is always a 0. So a reader that waits for a record gets
  * it with the cache line that it looks at, and a ring is never filled to its last line.
+ *
+ * A writer uses the first part of a ring alone, and skips the rest, until its records are long or
+ * the reader is slow; then it uses all of it (shm_out.c).
  */
 #ifndef RZ_NET_SHM_LAYOUT_H
 #define RZ_NET_SHM_LAYOUT_H
@@ -23,7 +26,8 @@
 #include <stdatomic.h>
 
 enum {
-    SHM_RING = 64 * 1024, /* whole pages, also with the largest page size */
+    SHM_RING = 256 * 1024,      /* whole pages, also with the largest page size */
+    SHM_RING_FIRST = 64 * 1024, /* so much of it is used and backed by pages at first */
     SHM_LINE = 64,
     SHM_USABLE = SHM_RING - SHM_LINE, /* bytes of records; the rest is for the 0 behind them */
     SHM_SLOTS = 64, /* payloads that one process can offer to another at a time: bits of a word */
@@ -83,6 +87,7 @@ enum shm_kind {
     SHM_PIECE, /* struct shm_piece, bytes of the payload, in order */
     SHM_EARLY, /* the same, of the payload that was offered last, which stays on offer */
     SHM_HELP,  /* struct shm_help: the receiver copies the payload; the sender may help */
+    SHM_SKIP,  /* nothing: the next record is at the begin of the ring */
 };
 
 /* The head of a record, one word; then follow the user's header and the body. */
@@ -143,6 +148,12 @@ static inline size_t shm_page_bytes(void)
 static inline size_t shm_lane_bytes(void)
 {
     return shm_page_bytes() + SHM_RING;
+}
+
+/* Of a ring that has not grown. */
+static inline size_t shm_lane_first_bytes(void)
+{
+    return shm_page_bytes() + SHM_RING_FIRST;
 }
 
 static inline size_t shm_heads_bytes(uint32_t lanes_max)

@@ -19,7 +19,13 @@ static_assert(sizeof(struct shm_lane_page) <= 4096, "fits into the smallest page
 
 /* The largest record must fit into an empty ring, and must not have to wait until the ring is
  * empty. */
-static_assert(4 * (SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX) <= SHM_USABLE, "several records fit");
+static_assert(4 * (SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX) <= SHM_RING_FIRST - SHM_LINE,
+              "several records fit");
+
+/* What is written into a ring that has grown was last read long ago: it has left the reader's first
+ * cache, from which the writer would get the lines more slowly. That is worth it for records of
+ * this size, and for a few peers. */
+enum { GROW_BYTES = 2 * 1024, GROW_PEERS_MAX = 8 };
 static_assert(sizeof(struct shm_record) == sizeof(uint64_t), "written at once");
 
 static void out_unmap(struct shm_pair *pair)
@@ -40,7 +46,7 @@ static rz_status_t out_map(struct shm *shm, struct shm_pair *pair, int inbox_fd)
     size_t head_at = shm_page_bytes() + lane * sizeof(struct shm_head);
     size_t lane_at = shm_lane_offset(lane, lanes_max);
     void *at;
-    rz_status_t status = rz_memory_reserve(inbox_fd, lane_at, shm_lane_bytes());
+    rz_status_t status = rz_memory_reserve(inbox_fd, lane_at, shm_lane_first_bytes());
     if (status == RZ_OK) {
         status = rz_memory_map_range(inbox_fd, 0, shm_page_bytes(), true, &at);
     }
@@ -71,6 +77,11 @@ static void out_look(struct shm_pair *pair)
 {
     uint64_t head = atomic_load_explicit(&pair->out.head->read, memory_order_acquire);
     pair->out.head_seen = pair->out.tail - head <= SHM_USABLE ? head : pair->out.tail - SHM_USABLE;
+    uint64_t first_ends = pair->out.tail - pair->out.tail % SHM_RING + SHM_RING_FIRST - SHM_LINE;
+    pair->out.until = pair->out.head_seen + SHM_USABLE;
+    if (!pair->out.grown && first_ends < pair->out.until) {
+        pair->out.until = first_ends;
+    }
 }
 
 rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
@@ -92,6 +103,8 @@ rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
     pair->out.rung = pair->out.tail;
     out_look(pair);
     pair->out.slots_free = UINT64_MAX;
+    pair->out.may_grow = shm->n_may_grow < GROW_PEERS_MAX;
+    shm->n_may_grow += pair->out.may_grow;
     atomic_store(&page->identity_at, (uintptr_t)&shm->identity);
     if (!atomic_load(&page->opened)) {
         page->identity = shm->identity;
@@ -130,6 +143,7 @@ static void out_end_all(struct shm_ops *ended, rz_status_t status)
 void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 {
     struct shm_ops ended = out_take_back_all(shm, pair);
+    shm->n_may_grow -= pair->out.may_grow;
     out_unmap(pair);
     out_end_all(&ended, status);
 }
@@ -143,14 +157,48 @@ void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status)
     out_end_all(&ended, status);
 }
 
+/* All of the ring is used from now on, if the system has pages for it. */
+static bool out_grow(struct shm_pair *pair)
+{
+    pair->out.grown = pair->out.may_grow && rz_memory_populate(pair->out.ring + SHM_RING_FIRST,
+                                                               SHM_RING - SHM_RING_FIRST) == RZ_OK;
+    return pair->out.grown;
+}
+
+/* What follows is written at the begin of the ring. */
+static void out_skip(struct shm_pair *pair)
+{
+    size_t bytes = SHM_RING - pair->out.tail % SHM_RING;
+    struct shm_record record = {.kind = SHM_SKIP, .body_bytes = (uint32_t)(bytes - SHM_LINE)};
+    _Atomic uint64_t *word = shm_record_word(pair->out.ring, pair->out.tail);
+    uint64_t head;
+    memcpy(&head, &record, sizeof(head));
+    pair->out.tail += bytes;
+    atomic_store_explicit(shm_record_word(pair->out.ring, pair->out.tail), 0, memory_order_relaxed);
+    atomic_store_explicit(&pair->out.page->tail, pair->out.tail, memory_order_relaxed);
+    rz_kill_here(RZ_KILL_RING_WRITE);
+    atomic_store_explicit(word, head, memory_order_release);
+}
+
+static __attribute__((noinline)) bool out_make_room(struct shm_pair *pair, size_t bytes)
+{
+    size_t at = pair->out.tail % SHM_RING;
+    out_look(pair);
+    if (!pair->out.grown && at + bytes > SHM_RING_FIRST - SHM_LINE) {
+        bool room = pair->out.tail - pair->out.head_seen + (SHM_RING - at) + bytes <= SHM_USABLE;
+        bool grows = (bytes > GROW_BYTES || !room) && out_grow(pair);
+        if (room && !grows) {
+            out_skip(pair);
+        }
+        out_look(pair);
+    }
+    return pair->out.tail + bytes <= pair->out.until;
+}
+
 /* Whether there is space for bytes; if not, head_seen is the latest head. */
 static inline bool out_room(struct shm_pair *pair, size_t bytes)
 {
-    if (pair->out.tail - pair->out.head_seen + bytes <= SHM_USABLE) {
-        return true;
-    }
-    out_look(pair);
-    return pair->out.tail - pair->out.head_seen + bytes <= SHM_USABLE;
+    return pair->out.tail + bytes <= pair->out.until || out_make_room(pair, bytes);
 }
 
 /* Part of a record's body. */

@@ -66,13 +66,14 @@ struct shm_pair {
     bool over; /* of a former owner of the lane: exists as long as tokens refer to it */
     struct shm_pair *next_over;
     bool connected;
-    bool closed;         /* permanently: the process has failed */
-    bool torn;           /* its ring has invalid content; it is read no more */
-    bool told;           /* the unknown process was reported to the user */
-    bool copy_refused;   /* the system does not allow copies from its memory */
-    bool help_refused;   /* or copies by it to ours */
-    uint64_t connection; /* grows at each disconnect */
-    rz_status_t status;  /* of the last disconnect */
+    bool closed;            /* permanently: the process has failed */
+    bool torn;              /* its ring has invalid content; it is read no more */
+    bool told;              /* the unknown process was reported to the user */
+    bool copy_refused;      /* the system does not allow copies from its memory */
+    rz_time verified_until; /* its number is its own until then */
+    bool help_refused;      /* or copies by it to ours */
+    uint64_t connection;    /* grows at each disconnect */
+    rz_status_t status;     /* of the last disconnect */
     rz_peer_t peer;
     struct rz_identity identity;
     uint32_t pid;
@@ -95,6 +96,8 @@ struct shm_pair {
         struct shm_lane_page *page;
         unsigned char *ring;
         uint64_t tail, head_seen;
+        uint64_t until;        /* records may be written up to here without a further look */
+        bool grown, may_grow;  /* all of the ring is used; may be */
         uint64_t rung;         /* the tail at the last ring of the owner's doorbell */
         struct shm_ops queue;  /* sends without space, in order */
         struct shm_ops pieces; /* offers that the receiver requested in pieces */
@@ -143,6 +146,8 @@ struct shm {
     unsigned streak; /* consecutive turns of progress in which hot had events */
     unsigned looks;  /* turns since bits were taken */
     struct rz_net_token *free_tokens;
+    rz_time verified_ns; /* so long a process that was verified to be the sender counts as it */
+    unsigned n_may_grow; /* pairs whose rings in other inboxes may grow */
     bool in_progress;
 };
 
