@@ -7,6 +7,7 @@
  *   selves   communicators that go by the same context id in different processes
  *   lag      more revocations than the board's log holds while one computes (FILE)
  *   large    a payload in a transport's hands, whose receiver, or whose sender, computes (FILE)
+ *   matched  a message that is taken out by MPI_Improbe after the revocation
  *   told     the last rank fails right after it has told its daemon (RZ_KILL_AT=revoke-told)
  *   untold   the last rank fails before it has told any process (RZ_KILL_AT=revoked)
  *   node     the last rank kills its daemon SEED microseconds after it has revoked: all that live
@@ -254,6 +255,42 @@ static void large(void)
     free(data);
 }
 
+/* The receiver takes a message out when the communicator is revoked, and its sender has ended the
+ * message. Both calls end; whether the probe still finds it is open. */
+static void takes_out_of_revoked(MPI_Comm comm, int *data)
+{
+    MPI_Message message;
+    MPI_Request request;
+    int flag = 0;
+    CHECK(MPI_Probe(victim, 5, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS); /* it has arrived */
+    MPIX_Comm_revoke(comm);
+    if (MPI_Improbe(victim, 5, comm, &flag, &message, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag) {
+        MPI_Imrecv(data, LARGE / 4, MPI_INT, &message, &request);
+        MPI_Recv(NULL, 0, MPI_INT, victim, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    } else {
+        MPI_Recv(NULL, 0, MPI_INT, victim, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void matched(void)
+{
+    int *data = malloc(LARGE);
+    MPI_Comm comm;
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        filled(data, rank + round);
+        if (rank == 0) {
+            takes_out_of_revoked(comm, data);
+        } else if (rank == victim) {
+            MPI_Ssend(data, LARGE / 4, MPI_INT, 0, 5, comm); /* it ends, with an error or not */
+            MPI_Send(NULL, 0, MPI_INT, 0, 6, MPI_COMM_WORLD);
+        }
+        MPI_Comm_free(&comm);
+    }
+    free(data);
+}
+
 /* ---- Failures ---- */
 
 /* The victim fails in MPIX_Comm_revoke, as RZ_KILL_AT says. */
@@ -322,9 +359,9 @@ static void node(void)
 
 int main(int argc, char **argv)
 {
-    static const struct scene scenes[] = {{"all", all},     {"selves", selves}, {"lag", lag},
-                                          {"large", large}, {"told", told},     {"untold", untold},
-                                          {"node", node}};
+    static const struct scene scenes[] = {{"all", all},     {"selves", selves},  {"lag", lag},
+                                          {"large", large}, {"told", told},      {"untold", untold},
+                                          {"node", node},   {"matched", matched}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

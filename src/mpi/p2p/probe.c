@@ -186,14 +186,21 @@ void rz_matched_close(void)
     }
 }
 
+/* Of a revoked communicator: its sender has ended the message, and would not answer. */
+static void leave_payload(struct rz_early *message)
+{
+    if (message->token) {
+        rz_peer_drop(rz_message_from(&message->envelope), message->path, message->token);
+        message->token = NULL;
+        message->bytes = 0;
+    }
+}
+
 void rz_matched_revoked(const struct rz_comm *comm)
 {
     for (struct rz_matched *matched = matched_first; matched; matched = matched->next) {
-        struct rz_early *message = matched->message;
-        if (matched->comm == comm && message->token) {
-            rz_peer_drop(rz_message_from(&message->envelope), message->path, message->token);
-            message->token = NULL;
-            message->bytes = 0;
+        if (matched->comm == comm) {
+            leave_payload(matched->message);
         }
     }
 }
@@ -260,6 +267,9 @@ int rzm_imrecv(void *buf, MPI_Count count, struct rz_datatype *datatype, struct 
                                             .context_offset = RZ_CONTEXT_OFFSET_POINT});
     if (!made) {
         return MPI_ERR_NO_MEM;
+    }
+    if (matched->comm->revoked) {
+        leave_payload(message); /* the probe may have found it after the revocation */
     }
     matched_free(matched);
     rz_p2p_meet(made, message);
