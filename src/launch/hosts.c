@@ -269,11 +269,12 @@ static const char *list_of_absent(const struct rz_hosts *hosts, bool failed)
     text[0] = '\0';
     for (uint32_t i = 0; i < count(hosts); i++) {
         const struct host *host = &hosts->all[i];
-        if (!host->remote || host->here || (failed && !host->failed) || n++ >= ABSENT_TOLD_MAX) {
+        const char *none = host->here ? "only one of its two connections has come" : "no answer";
+        if (!host->remote || (failed ? !host->failed : host->up) || n++ >= ABSENT_TOLD_MAX) {
             continue;
         }
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s: %.*s", n > 1 ? "; " : "",
-                               host->name, WORD_MAX, *host->word ? host->word : "no answer");
+                               host->name, WORD_MAX, *host->word ? host->word : none);
         if (host->failed) {
             bool told = *help || strncmp(host->word, "rzd: ", 5) == 0; /* it says what helps */
             help = told ? help : rz_host_options_remedy(hosts->config.options, host->status);

@@ -100,7 +100,7 @@ static bool begins_elsewhere(const struct rz_outcome *outcome, const struct rz_r
                              uint32_t node)
 {
     bool lost = r->state == RZ_RANK_FAILED && r->with_node;
-    return r->node != node && (lost || outcome->out[r->node]);
+    return r->node != node && !outcome->out[node] && (lost || outcome->out[r->node]);
 }
 
 void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,

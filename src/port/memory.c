@@ -260,6 +260,8 @@ rz_status_t rz_memory_map_ring(int fd, size_t offset, size_t front, size_t ring,
         munmap(memory, bytes);
         return memory_status(error);
     }
+    /* A core dump would give pages to what is mapped and not used. */
+    (void)madvise(memory, bytes, MADV_DONTDUMP);
     *at = memory;
     return RZ_OK;
 }

@@ -32,6 +32,7 @@ static const struct {
     unsigned number;
 } calls[] = {{"memfd_create", SYS_memfd_create},
              {"membarrier", SYS_membarrier},
+             {"madvise", SYS_madvise},
              {"process_vm_readv", SYS_process_vm_readv},
              {"set_robust_list", SYS_set_robust_list},
              {"getrandom", SYS_getrandom},

@@ -396,6 +396,7 @@ rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identi
         shm_pair_retire(shm, pair);
     }
     shm_set_remove(&shm->again, lane);
+    shm_set_remove(&shm->taken, lane); /* the next owner sets its bit anew */
     atomic_fetch_and(&shm->doorbell->lanes[lane / 64 % RZ_DOORBELL_WORDS],
                      ~(UINT64_C(1) << lane % 64));
     rz_status_t status = rz_memory_punch(

@@ -103,8 +103,7 @@ rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
     pair->out.rung = pair->out.tail;
     out_look(pair);
     pair->out.slots_free = UINT64_MAX;
-    pair->out.may_grow = shm->n_may_grow < GROW_PEERS_MAX;
-    shm->n_may_grow += pair->out.may_grow;
+    pair->out.n_grown = &shm->n_grown;
     atomic_store(&page->identity_at, (uintptr_t)&shm->identity);
     if (!atomic_load(&page->opened)) {
         page->identity = shm->identity;
@@ -143,7 +142,7 @@ static void out_end_all(struct shm_ops *ended, rz_status_t status)
 void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 {
     struct shm_ops ended = out_take_back_all(shm, pair);
-    shm->n_may_grow -= pair->out.may_grow;
+    shm->n_grown -= pair->out.grown;
     out_unmap(pair);
     out_end_all(&ended, status);
 }
@@ -157,11 +156,16 @@ void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status)
     out_end_all(&ended, status);
 }
 
-/* All of the ring is used from now on, if the system has pages for it. */
+/* All of the ring is used from now on, if the system has pages for it: it is asked once. */
 static bool out_grow(struct shm_pair *pair)
 {
-    pair->out.grown = pair->out.may_grow && rz_memory_populate(pair->out.ring + SHM_RING_FIRST,
-                                                               SHM_RING - SHM_RING_FIRST) == RZ_OK;
+    if (pair->out.cannot_grow || *pair->out.n_grown >= GROW_PEERS_MAX) {
+        return false;
+    }
+    pair->out.grown =
+        rz_memory_populate(pair->out.ring + SHM_RING_FIRST, SHM_RING - SHM_RING_FIRST) == RZ_OK;
+    pair->out.cannot_grow = !pair->out.grown;
+    *pair->out.n_grown += pair->out.grown;
     return pair->out.grown;
 }
 

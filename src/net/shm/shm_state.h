@@ -96,13 +96,14 @@ struct shm_pair {
         struct shm_lane_page *page;
         unsigned char *ring;
         uint64_t tail, head_seen;
-        uint64_t until;        /* records may be written up to here without a further look */
-        bool grown, may_grow;  /* all of the ring is used; may be */
-        uint64_t rung;         /* the tail at the last ring of the owner's doorbell */
-        struct shm_ops queue;  /* sends without space, in order */
-        struct shm_ops pieces; /* offers that the receiver requested in pieces */
-        bool pieces_turn;      /* the turn is that of pieces: queue and pieces alternate */
-        uint64_t slots_free;   /* one bit per slot */
+        uint64_t until;          /* records may be written up to here without a further look */
+        bool grown, cannot_grow; /* all of the ring is used; the system has refused that */
+        unsigned *n_grown;       /* of this process */
+        uint64_t rung;           /* the tail at the last ring of the owner's doorbell */
+        struct shm_ops queue;    /* sends without space, in order */
+        struct shm_ops pieces;   /* offers that the receiver requested in pieces */
+        bool pieces_turn;        /* the turn is that of pieces: queue and pieces alternate */
+        uint64_t slots_free;     /* one bit per slot */
         struct rz_net_op *offered[SHM_SLOTS]; /* those on offer or being sent in pieces */
     } out;
 
@@ -147,7 +148,7 @@ struct shm {
     unsigned looks;  /* turns since bits were taken */
     struct rz_net_token *free_tokens;
     rz_time verified_ns; /* so long a process that was verified to be the sender counts as it */
-    unsigned n_may_grow; /* pairs whose rings in other inboxes may grow */
+    unsigned n_grown;    /* rings in other inboxes */
     bool in_progress;
 };
 
