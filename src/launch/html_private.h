@@ -19,6 +19,8 @@ enum rz_html_end { RZ_HTML_RUNS, RZ_HTML_EXITED, RZ_HTML_FAILED, RZ_HTML_ENDED_W
 struct rz_html_life {
     uint32_t slot, incarnation, node, attempt;
     rz_time begun, joined, ended;
+    rz_time seen,
+        waited; /* when it was looked at last, and how long its calls had waited by then */
     enum rz_html_end end;
 };
 
@@ -57,7 +59,7 @@ struct rz_html_report {
     struct rz_html_place *nodes;
     struct rz_html_samples samples;
     struct rz_html_traffic traffic;
-    rz_time *sampled; /* [n_ranks]: of several waits of a process one counts */
+    uint32_t *newest_life; /* [n_ranks]: the life that began last, plus 1; 0: none yet */
     uint32_t n_attempts, n_lives, max_lives, n_recoveries, n_checkpoints, n_lines, n_hangs;
     uint32_t stride; /* of the checkpoints one of so many is kept */
     struct rz_html_attempt *attempts;

@@ -25,7 +25,7 @@ struct rz_html_report *rz_html_report_open(const struct rz_html_job *job)
     report->job = *job;
     report->command = rz_need_copy(job->command, strlen(job->command) + 1, "for a command line");
     report->nodes = zeroed(job->n_nodes, sizeof(*report->nodes));
-    report->sampled = zeroed(job->n_ranks, sizeof(*report->sampled));
+    report->newest_life = zeroed(job->n_ranks, sizeof(*report->newest_life));
     report->recoveries = zeroed(RZ_HTML_RECOVERIES_MAX, sizeof(*report->recoveries));
     report->checkpoints = zeroed(RZ_HTML_CHECKPOINTS_MAX, sizeof(*report->checkpoints));
     report->lines = zeroed(RZ_HTML_LINES_MAX, sizeof(*report->lines));
@@ -50,7 +50,7 @@ void rz_html_report_free(struct rz_html_report *report)
     json_decref(report->cases);
     free(report->command);
     free(report->nodes);
-    free(report->sampled);
+    free(report->newest_life);
     free(report->recoveries);
     free(report->checkpoints);
     free(report->lines);
@@ -173,6 +173,9 @@ static void life_begins(struct rz_html_report *report, uint32_t by,
                                                              .node = by,
                                                              .attempt = report->n_attempts - 1,
                                                              .begun = event->at_ns};
+    if (event->rank < report->job.n_ranks) {
+        report->newest_life[event->rank] = report->n_lives;
+    }
 }
 
 static void life_ends(struct rz_html_life *life, enum rz_html_end end, rz_time at)
@@ -209,10 +212,28 @@ static void process_fails(struct rz_html_report *report, const struct rz_launch_
              event->value == RZ_FAILURE_HUNG ? "hung and was killed" : "failed", event->note);
 }
 
+/* The process was looked at: until now its calls have waited for so long, from its begin on. */
+static void life_seen(struct rz_html_report *report, struct rz_html_life *life, rz_time waited,
+                      rz_time at)
+{
+    if (!life || !life->joined || waited == RZ_WAITED_UNKNOWN) {
+        return;
+    }
+    rz_time from = life->seen ? life->seen : life->joined;
+    if (at > from) {
+        rz_html_samples_take(&report->samples, life->slot, age_of(report, from), age_of(report, at),
+                             waited > life->waited ? waited - life->waited : 0);
+        life->seen = at;
+        life->waited = waited;
+    }
+}
+
 void rz_html_report_exited(struct rz_html_report *report, const struct rz_launch_exited *exited,
                            rz_time at)
 {
     struct rz_html_life *life = life_of(report, exited->rank, exited->incarnation);
+    life_seen(report, life, exited->waited_ns,
+              life && life->end == RZ_HTML_FAILED ? life->ended : at);
     life_ends(life, RZ_HTML_EXITED, at);
 }
 
@@ -304,12 +325,11 @@ void rz_html_report_waiting(struct rz_html_report *report, const struct rz_launc
                             rz_time at)
 {
     bool counts = waiting->state == RZ_WAITING_COMPUTES || waiting->state == RZ_WAITING_IN_CALL;
-    if (waiting->rank >= report->job.n_ranks || !counts || report->sampled[waiting->rank] == at) {
-        return;
+    uint32_t newest = waiting->rank < report->job.n_ranks ? report->newest_life[waiting->rank] : 0;
+    struct rz_html_life *life = newest > 0 ? &report->lives[newest - 1] : NULL;
+    if (counts && life && life->end == RZ_HTML_RUNS) {
+        life_seen(report, life, waiting->waited_ns, at);
     }
-    report->sampled[waiting->rank] = at;
-    rz_html_samples_take(&report->samples, waiting->rank, age_of(report, at),
-                         waiting->state == RZ_WAITING_IN_CALL);
 }
 
 void rz_html_report_traffic(struct rz_html_report *report, const struct rz_launch_traffic *told)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts samples in bins of time that grow with the job. */
+/* Adds up shares of time in bins that grow with the job. */
 #include "launch/html_samples.h"
 
 #include "base/no_memory.h"
@@ -41,19 +41,17 @@ static void add_iterations(struct rz_html_iterations *to, struct rz_html_iterati
     to->most = more.most > to->most ? more.most : to->most;
 }
 
-static struct rz_html_sample sum_of(struct rz_html_sample a, struct rz_html_sample b)
+static struct rz_html_share sum_of(struct rz_html_share a, struct rz_html_share b)
 {
-    unsigned taken = (unsigned)a.taken + b.taken, waiting = (unsigned)a.waiting + b.waiting;
-    unsigned divisor = taken > UINT8_MAX ? 2 : 1;
-    return (struct rz_html_sample){(uint8_t)(taken / divisor), (uint8_t)(waiting / divisor)};
+    return (struct rz_html_share){a.known + b.known, a.waiting + b.waiting};
 }
 
 /* Two bins become one. */
 static void widen(struct rz_html_samples *samples)
 {
-    const struct rz_html_sample none = {0, 0};
+    const struct rz_html_share none = {0, 0};
     for (uint32_t rank = 0; rank < samples->n_ranks; rank++) {
-        struct rz_html_sample *row = &samples->cells[(size_t)rank * samples->n_bins];
+        struct rz_html_share *row = &samples->cells[(size_t)rank * samples->n_bins];
         for (uint32_t i = 0; i < samples->n_bins; i++) {
             row[i] = 2 * i < samples->n_bins ? sum_of(row[2 * i], row[2 * i + 1]) : none;
         }
@@ -79,19 +77,22 @@ static uint32_t bin_of(struct rz_html_samples *samples, rz_time at)
     return bin;
 }
 
-void rz_html_samples_take(struct rz_html_samples *samples, uint32_t rank, rz_time at, bool waiting)
+void rz_html_samples_take(struct rz_html_samples *samples, uint32_t rank, rz_time from,
+                          rz_time until, rz_time waited)
 {
-    if (rank >= samples->n_ranks) {
+    if (rank >= samples->n_ranks || until <= from) {
         return;
     }
-    uint32_t bin = bin_of(samples, at);
-    struct rz_html_sample *cell = &samples->cells[(size_t)rank * samples->n_bins + bin];
-    if (cell->taken == UINT8_MAX) {
-        cell->taken /= 2;
-        cell->waiting /= 2;
+    uint32_t last =
+        bin_of(samples, until - 1); /* may widen the bins: before the first is looked up */
+    double share = waited < until - from ? (double)waited / (double)(until - from) : 1.0;
+    struct rz_html_share *row = &samples->cells[(size_t)rank * samples->n_bins];
+    for (uint32_t bin = (uint32_t)(from / samples->bin_ns); bin <= last; bin++) {
+        rz_time begin = bin * samples->bin_ns, end = begin + samples->bin_ns;
+        rz_time part = (until < end ? until : end) - (from > begin ? from : begin);
+        row[bin].known += part;
+        row[bin].waiting += (rz_time)((double)part * share);
     }
-    cell->taken++;
-    cell->waiting += waiting;
 }
 
 void rz_html_samples_mark(struct rz_html_samples *samples, uint64_t iteration, rz_time at)
@@ -102,9 +103,11 @@ void rz_html_samples_mark(struct rz_html_samples *samples, uint64_t iteration, r
 
 void rz_html_samples_text(const struct rz_html_samples *samples, uint32_t rank, char *text)
 {
-    const struct rz_html_sample *row = &samples->cells[(size_t)rank * samples->n_bins];
+    const struct rz_html_share *row = &samples->cells[(size_t)rank * samples->n_bins];
     for (uint32_t i = 0; i < samples->used; i++) {
-        text[i] = row[i].taken ? (char)('0' + 9 * row[i].waiting / row[i].taken) : '.';
+        text[i] = row[i].known
+                      ? (char)('0' + (9 * row[i].waiting + row[i].known / 2) / row[i].known)
+                      : '.';
     }
     text[samples->used] = 0;
 }

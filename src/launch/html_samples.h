@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Samples of what ranks do over the time of a job: how often each was seen waiting, and which
+ * What ranks do over the time of a job: for how long each has waited in MPI calls, and which
  * iterations were reached. Of constant size: when the job has outgrown it, two bins of time become
  * one. Pure; time is given by the caller.
  */
@@ -17,8 +17,9 @@
 /* The first width of a bin. */
 #define RZ_HTML_BIN_NS (100 * RZ_MILLISECOND)
 
-struct rz_html_sample {
-    uint8_t taken, waiting; /* halved together when taken would overflow */
+struct rz_html_share {
+    rz_time known,
+        waiting; /* of a bin: the time of which something is known, and its waiting part */
 };
 
 struct rz_html_iterations {
@@ -28,8 +29,8 @@ struct rz_html_iterations {
 struct rz_html_samples {
     uint32_t n_ranks, n_bins;
     rz_time bin_ns;
-    uint32_t used;                         /* bins up to the newest sample */
-    struct rz_html_sample *cells;          /* [n_ranks][n_bins] */
+    uint32_t used;                         /* bins up to the newest entry */
+    struct rz_html_share *cells;           /* [n_ranks][n_bins] */
     struct rz_html_iterations *iterations; /* [n_bins] */
 };
 
@@ -37,14 +38,17 @@ struct rz_html_samples {
 void rz_html_samples_open(struct rz_html_samples *samples, uint32_t n_ranks);
 void rz_html_samples_close(struct rz_html_samples *samples);
 
-/* The rank was seen at the age `at` of the job. Other ranks are ignored. */
-void rz_html_samples_take(struct rz_html_samples *samples, uint32_t rank, rz_time at, bool waiting);
+/* Between these two ages of the job the rank has waited for so long; when in between is not known.
+ * Other ranks are ignored, and so is a time that does not grow. */
+void rz_html_samples_take(struct rz_html_samples *samples, uint32_t rank, rz_time from,
+                          rz_time until, rz_time waited);
 
 /* A rank began an iteration. */
 void rz_html_samples_mark(struct rz_html_samples *samples, uint64_t iteration, rz_time at);
 
-/* A character for each of `used` bins: '0' to '9', tenths of the samples in which the rank waited
- * (9: always), '.': there is no sample. text has n_bins + 1 bytes. */
+/* A character for each of `used` bins: '0' to '9', ninths of the known time for which the rank has
+ * waited (0: it ran, 9: it waited all the time), '.': nothing is known. text has n_bins + 1 bytes.
+ */
 void rz_html_samples_text(const struct rz_html_samples *samples, uint32_t rank, char *text);
 
 /* How often ranks are to be looked at now. */

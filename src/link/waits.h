@@ -8,8 +8,8 @@
  * report shows only complete objects, and a process killed while writing invalidates that object
  * only.
  *
- * Beside them a counter of progress, which the daemon's watchdog reads, the last decisions of this
- * process, and how much it has sent to each slot.
+ * Beside them a counter of progress, which the daemon's watchdog reads, the time for which calls
+ * have waited, the last decisions of this process, and how much it has sent to each slot.
  */
 #ifndef RZ_LINK_WAITS_H
 #define RZ_LINK_WAITS_H
@@ -32,6 +32,8 @@ struct rz_wait {
 struct rz_waits {
     struct rz_wait wait[RZ_WAITS_MAX];
     _Alignas(64) _Atomic uint64_t progress; /* grows while the process calls MPI */
+    _Atomic uint64_t waited;                /* rz_waits_waited_ns() */
+    _Atomic uint32_t waiting;               /* calls that wait now; for the process alone */
     struct rz_decisions decisions;          /* decisions.h */
     struct rz_traffic traffic[];            /* [n_slots]: traffic_counts.h */
 };
@@ -54,6 +56,46 @@ static inline void rz_waits_alive(struct rz_waits *waits)
 static inline uint64_t rz_waits_progress(const struct rz_waits *waits)
 {
     return atomic_load_explicit(&waits->progress, memory_order_relaxed);
+}
+
+/*
+ * The time for which at least one call of the process has waited. One word, so that a reader never
+ * sees a half: where no call waits it is the sum in nanoseconds, else RZ_WAITS_NOW and the time at
+ * which the present wait would have begun if all earlier ones had been a part of it.
+ */
+#define RZ_WAITS_NOW (UINT64_C(1) << 63)
+
+/* Process: a call begins to wait, or waits no longer, at now (CLOCK_MONOTONIC). One writer at a
+ * time. A call that began before an image of the process was restored ends without a begin. */
+static inline void rz_waits_begin(struct rz_waits *waits, rz_time now)
+{
+    uint32_t waiting = atomic_load_explicit(&waits->waiting, memory_order_relaxed);
+    atomic_store_explicit(&waits->waiting, waiting + 1, memory_order_relaxed);
+    if (waiting == 0) {
+        uint64_t waited = atomic_load_explicit(&waits->waited, memory_order_relaxed);
+        atomic_store_explicit(&waits->waited, RZ_WAITS_NOW | (now - waited), memory_order_relaxed);
+    }
+}
+
+static inline void rz_waits_end(struct rz_waits *waits, rz_time now)
+{
+    uint32_t waiting = atomic_load_explicit(&waits->waiting, memory_order_relaxed);
+    if (waiting == 0) {
+        return;
+    }
+    atomic_store_explicit(&waits->waiting, waiting - 1, memory_order_relaxed);
+    if (waiting == 1) {
+        uint64_t begun = atomic_load_explicit(&waits->waited, memory_order_relaxed);
+        atomic_store_explicit(&waits->waited, now - (begun & ~RZ_WAITS_NOW), memory_order_relaxed);
+    }
+}
+
+/* Daemon: that time, up to now. What a process has written that cannot be is 0. */
+static inline rz_time rz_waits_waited_ns(const struct rz_waits *waits, rz_time now)
+{
+    uint64_t waited = atomic_load_explicit(&waits->waited, memory_order_relaxed);
+    uint64_t sum = waited & RZ_WAITS_NOW ? now - (waited & ~RZ_WAITS_NOW) : waited;
+    return sum <= now ? sum : 0;
 }
 
 /* Process: writes into wait what it waits for (text) or, with NULL, that it waits no more. One

@@ -8,7 +8,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 13
+#define RZ_LAUNCH_VERSION 14
 
 /* Kinds of events, for the record (the report, case files, the terminal). */
 enum rz_event_record {
@@ -84,6 +84,9 @@ enum rz_waiting_state {
     RZ_WAITING_STATE_COUNT
 };
 
+/* waited_ns of a process that does not say for how long its calls have waited. */
+#define RZ_WAITED_UNKNOWN UINT64_MAX
+
 /* JOB.flags */
 #define RZ_JOB_REPAIR_NEVER 1u /* failures are noted, never repaired, even after MPIX_Reinit */
 /* The nodes have networks and host names of their own, but share the processors of one machine. */
@@ -134,13 +137,15 @@ enum rz_waiting_state {
         what the rank has written to standard output and error is in images that are committed */ \
     MESSAGE(STDIN_WANTED, stdin_wanted) U32(bytes) END(STDIN_WANTED, stdin_wanted)      /* credit for rank 0 */ \
     MESSAGE(MARK, mark) U32(rank) U64(iteration) U32(epoch) U64(at_ns) END(MARK, mark) \
-    MESSAGE(EXITED, exited) U32(rank) U32(incarnation) U32(status) U32(clean) U32(hello) END(EXITED, exited) /* wait status */ \
+    MESSAGE(EXITED, exited) U32(rank) U32(incarnation) U32(status) U32(clean) U32(hello) U64(waited_ns) \
+        END(EXITED, exited) /* status: a wait status; waited_ns: as in WAITING */ \
     MESSAGE(ABORTED, aborted) U32(rank) U32(code) TEXT(reason) END(ABORTED, aborted) \
     MESSAGE(EVENT, event) U32(kind) U32(epoch) U32(rank) U32(node) U32(incarnation) U64(value) U64(at_ns) TEXT(note) \
         END(EVENT, event)                           /* enum rz_event_record, for the record and the terminal */ \
     MESSAGE(STOPPING, stopping) U32(status) TEXT(reason) END(STOPPING, stopping)        /* rz_status_t: this daemon gives up */ \
     MESSAGE(WAITING, waiting) U32(rank) U32(pid) U32(state) TEXT(call) TEXT(communicator) U64(context) U32(members) \
-        U64(operation) U32(peer) U32(tag) U64(for_ns) END(WAITING, waiting) /* enum rz_waiting_state; the rest as in wait_text.h */ \
+        U64(operation) U32(peer) U32(tag) U64(for_ns) U64(waited_ns) END(WAITING, waiting) /* enum rz_waiting_state; \
+        waited_ns: for which calls of the process have waited since it began; the rest as in wait_text.h */ \
     MESSAGE(WAITING_END, waiting_end) END(WAITING_END, waiting_end) \
     MESSAGE(TRAFFIC, traffic) U32(rank) U32(incarnation) BYTES(sent) END(TRAFFIC, traffic) /* what the process has sent since \
         it began (wire/traffic_groups.h): after DUMP_WAITING with traffic, and when it has ended */ \

@@ -157,6 +157,7 @@ static void tell_waiting(const struct rz_orders *orders, const struct rz_child *
                     .operation = w->operation,
                     .peer = w->peer,
                     .tag = w->tag,
+                    .waited_ns = rz_child_waited_ns(p),
                     .for_ns = now > w->since_ns && w->since_ns > 0 ? now - w->since_ns : 0}};
     rz_report_send(&orders->own->report, &message);
 }

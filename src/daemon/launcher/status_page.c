@@ -149,6 +149,9 @@ static json_t *processes(const struct rz_status_page *looked)
         if (p->marked) {
             set_field(one, "iteration", json_integer((json_int_t)p->iteration));
         }
+        if (rz_child_waited_ns(p) != RZ_WAITED_UNKNOWN) {
+            set_field(one, "waited_seconds", seconds(rz_child_waited_ns(p)));
+        }
         set_field(one, "waits", waits_of(p, now));
         json_array_append_new(list, one);
     }

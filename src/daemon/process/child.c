@@ -4,6 +4,7 @@
 
 #include "daemon/state/loop.h"
 #include "port/child_process.h"
+#include "port/clock.h"
 #include "port/signals.h"
 
 #include <stdlib.h>
@@ -23,6 +24,11 @@ bool rz_child_is_current(const struct rz_child *p)
     const struct rz_own_node *own = p->all->own;
     const struct rz_membership_slot *member = &own->membership.slots[p->rank];
     return member->node == own->job.node && member->incarnation == p->incarnation;
+}
+
+uint64_t rz_child_waited_ns(const struct rz_child *p)
+{
+    return p->share.waits ? rz_waits_waited_ns(p->share.waits, rz_clock_now()) : RZ_WAITED_UNKNOWN;
 }
 
 void rz_child_signal(const struct rz_child *p, int number)

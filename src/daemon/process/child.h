@@ -96,6 +96,10 @@ struct rz_child *rz_child_of(const struct rz_children *children, uint32_t rank);
 /* Whether it is the incarnation of its slot that was agreed on, not an older one. */
 bool rz_child_is_current(const struct rz_child *process);
 
+/* For how long its calls have waited since it joined; RZ_WAITED_UNKNOWN: it has not, or its MPI is
+ * another one. */
+uint64_t rz_child_waited_ns(const struct rz_child *process);
+
 /* Sends a signal to a process and its descendants, or to all processes of the node and theirs. */
 void rz_child_signal(const struct rz_child *process, int number);
 void rz_children_signal(const struct rz_children *children, int number);

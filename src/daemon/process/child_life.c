@@ -102,16 +102,16 @@ void rz_child_failed(struct rz_child *p, const char *how, rz_time at)
     rz_children_recount(p->all);
 }
 
-static void tell_exited(const struct rz_own_node *own, uint32_t rank, uint32_t incarnation,
-                        int status, bool clean, bool hello)
+static void tell_exited(const struct rz_child *p, int status, bool clean, bool hello)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_EXITED,
-                                        .exited = {.rank = rank,
-                                                   .incarnation = incarnation,
+                                        .exited = {.rank = p->rank,
+                                                   .incarnation = p->incarnation,
+                                                   .waited_ns = rz_child_waited_ns(p),
                                                    .status = (uint32_t)status,
                                                    .clean = clean,
                                                    .hello = hello}};
-    rz_report_send(&own->report, &message);
+    rz_report_send(&p->all->own->report, &message);
 }
 
 void rz_child_start_failed(struct rz_child_life *life, uint32_t rank, uint32_t incarnation,
@@ -123,8 +123,7 @@ void rz_child_start_failed(struct rz_child_life *life, uint32_t rank, uint32_t i
     record_failure(&never, how, rz_clock_now());
     post(life, rank, incarnation, RZ_PROCESS_FAILED);
     rz_membership_observe_process(&own->membership, rank, incarnation, RZ_END_NEVER);
-    tell_exited(own, rank, incarnation, rz_child_process_status_of(RZ_SPAWN_NOT_STARTED), false,
-                false);
+    tell_exited(&never, rz_child_process_status_of(RZ_SPAWN_NOT_STARTED), false, false);
 }
 
 void rz_child_order_end(struct rz_child *p)
@@ -325,8 +324,7 @@ static void process_exited(struct rz_child *p, int status)
     }
     if (clean || !own->membership.told_to_end) {
         /* Otherwise the daemon's own signal ended it: it counts as lost with the node. */
-        tell_exited(own, p->rank, p->incarnation, status, clean,
-                    p->joined || p->service != RZ_CHILD_UNSERVED);
+        tell_exited(p, status, clean, p->joined || p->service != RZ_CHILD_UNSERVED);
     }
     rz_kill_here(RZ_KILL_DAEMON_TOLD);
 }

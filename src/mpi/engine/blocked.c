@@ -54,7 +54,7 @@ void rz_blocked_tell(struct rz_blocked_told *told, const struct rz_blocked *bloc
                      const void *arg)
 {
     struct rz_blocked now = *blocked;
-    bool first = !told->wait;
+    bool first = told->since == 0;
     if (!first && !blocked->look) {
         return;
     }
@@ -64,6 +64,9 @@ void rz_blocked_tell(struct rz_blocked_told *told, const struct rz_blocked *bloc
     if (first) {
         told->wait = free_wait(rz_engine.info->waits);
         told->since = rz_clock_now();
+        if (rz_engine.info->waits) {
+            rz_waits_begin(rz_engine.info->waits, told->since);
+        }
     }
     if (told->wait && (first || !is_same(&now, &told->what))) {
         told->what = now;
@@ -73,7 +76,13 @@ void rz_blocked_tell(struct rz_blocked_told *told, const struct rz_blocked *bloc
 
 void rz_blocked_over(struct rz_blocked_told *told)
 {
+    if (told->since == 0) {
+        return;
+    }
     if (told->wait) {
         rz_wait_write(told->wait, NULL);
+    }
+    if (rz_engine.info->waits) {
+        rz_waits_end(rz_engine.info->waits, rz_clock_now());
     }
 }

@@ -34,7 +34,7 @@ struct rz_blocked {
 /* What the daemon was told of one wait; {NULL} at its beginning. */
 struct rz_blocked_told {
     struct rz_wait *wait; /* NULL: nothing was told yet, or no wait object was free */
-    rz_time since;
+    rz_time since;        /* 0: nothing was told yet */
     struct rz_blocked what;
 };
 

@@ -99,16 +99,16 @@ static json_t *data_of(const char *page)
     return data;
 }
 
-static void sample_all(struct rz_html_report *report, uint32_t n_ranks, rz_time at, unsigned phase)
+/* Each rank waits for another share of each second. */
+static void sample_all(struct rz_html_report *report, uint32_t n_ranks, rz_time at)
 {
     for (uint32_t rank = 0; rank < n_ranks; rank++) {
-        uint32_t noise = (rank * 2654435761u + phase * 40503u) >> 16;
-        rz_html_report_waiting(report,
-                               &(struct rz_launch_waiting){.rank = rank,
-                                                           .state = noise % 100 < 20 + rank % 60
-                                                                        ? RZ_WAITING_IN_CALL
-                                                                        : RZ_WAITING_COMPUTES},
-                               BEGUN + at);
+        rz_html_report_waiting(
+            report,
+            &(struct rz_launch_waiting){.rank = rank,
+                                        .state = RZ_WAITING_COMPUTES,
+                                        .waited_ns = at / 100 * (20 + rank % 60)},
+            BEGUN + at);
     }
 }
 
@@ -169,7 +169,7 @@ static struct rz_html_report *large_job(void)
     }
     for (rz_time at = RZ_SECOND, last = 0; at < 3600 * RZ_SECOND; at += RZ_SECOND) {
         unsigned second = (unsigned)(at / RZ_SECOND);
-        sample_all(report, RANKS, at, second);
+        sample_all(report, RANKS, at);
         for (uint32_t rank = 0; rank < RANKS; rank += 16) {
             rz_html_report_mark(report,
                                 &(struct rz_launch_mark){.rank = rank,
@@ -214,7 +214,7 @@ static struct rz_html_report *huge_job(void)
         start(report, rank, 1, rank / (RANKS / NODES), rank * RZ_MILLISECOND / 4);
     }
     for (unsigned second = 10; second < 600; second += 10) {
-        sample_all(report, RANKS, second * RZ_SECOND, second);
+        sample_all(report, RANKS, second * RZ_SECOND);
     }
     tell_all(report, RANKS, 300);
     tell_all(report, RANKS, 600);
@@ -417,25 +417,70 @@ static void nothing_happened(void **state)
 
 static void samples_in_bins(void **state)
 {
+    const rz_time bin = RZ_HTML_BIN_NS;
     struct rz_html_samples samples;
     char text[RZ_HTML_BINS_MAX + 1];
     (void)state;
     rz_html_samples_open(&samples, 4);
-    rz_html_samples_take(&samples, 1, 0, true);
-    rz_html_samples_take(&samples, 1, RZ_HTML_BIN_NS, false);
-    rz_html_samples_take(&samples, 9, 0, true); /* no such rank */
+    rz_html_samples_take(&samples, 1, 0, bin, bin);
+    rz_html_samples_take(&samples, 1, bin, 3 * bin / 2, 0);
+    rz_html_samples_take(&samples, 1, 5 * bin / 2, 6 * bin, 2 * bin); /* some of 3.5 bins */
+    rz_html_samples_take(&samples, 9, 0, bin, bin);                   /* no such rank */
+    rz_html_samples_take(&samples, 2, bin, bin, bin);                 /* no time */
     rz_html_samples_text(&samples, 1, text);
-    assert_string_equal(text, "90");
+    assert_string_equal(text, "905555");
     rz_html_samples_text(&samples, 2, text);
-    assert_string_equal(text, "..");
-    rz_html_samples_mark(&samples, 7, RZ_HTML_BIN_NS * RZ_HTML_BINS_MAX); /* two bins become one */
-    assert_int_equal(samples.bin_ns, 2 * RZ_HTML_BIN_NS);
+    assert_string_equal(text, "......");
+    rz_html_samples_mark(&samples, 7, bin * RZ_HTML_BINS_MAX); /* two bins become one */
+    assert_int_equal(samples.bin_ns, 2 * bin);
     rz_html_samples_text(&samples, 1, text);
-    assert_int_equal(text[0], '4'); /* one of two samples */
+    assert_int_equal(text[0], '6'); /* waited for two thirds of what is known */
+    rz_html_samples_take(&samples, 3, 0, 2 * bin, 9 * bin); /* not longer than there was time */
+    rz_html_samples_text(&samples, 3, text);
+    assert_int_equal(text[0], '9');
     assert_int_equal(samples.iterations[RZ_HTML_BINS_MAX / 2].most, 7);
     rz_html_samples_mark(&samples, 8, UINT64_C(1) << 62); /* a clock that is wrong */
     assert_true(samples.used <= samples.n_bins);
     rz_html_samples_close(&samples);
+}
+
+static void look(struct rz_html_report *report, uint32_t rank, rz_time waited, rz_time at)
+{
+    rz_html_report_waiting(report,
+                           &(struct rz_launch_waiting){
+                               .rank = rank, .state = RZ_WAITING_COMPUTES, .waited_ns = waited},
+                           BEGUN + at);
+}
+
+/* A rank's time is known from MPI_Init to the last look at it, or to its end; the rest is said to
+ * be unknown, and a new incarnation begins anew. */
+static void only_known_time_is_told(void **state)
+{
+    struct rz_html_report *report = open_report(3, 2, "rzrun");
+    size_t n;
+    (void)state;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        start(report, rank, 1, rank / 2, 200 * RZ_MILLISECOND); /* joined at 0.4 s */
+        look(report, rank, rank == 1 ? 0 : 300 * RZ_MILLISECOND, 700 * RZ_MILLISECOND);
+    }
+    look(report, 1, RZ_WAITED_UNKNOWN, 800 * RZ_MILLISECOND);
+    event(report, RZ_EVENT_RECORD_FAILURE_SEEN, RZ_ID_NONE, 0, 1, RZ_SECOND);
+    start(report, 2, 2, 0, RZ_SECOND); /* joined at 1.2 s */
+    look(report, 2, 0, 1300 * RZ_MILLISECOND);
+    rz_html_report_exited(
+        report,
+        &(struct rz_launch_exited){.rank = 0, .incarnation = 1, .waited_ns = 300 * RZ_MILLISECOND},
+        BEGUN + RZ_SECOND);
+    rz_html_report_attempt_over(report, 0, NULL, json_array(), BEGUN + 1500 * RZ_MILLISECOND);
+    char *page = written(report, &n);
+    json_t *data = data_of(page);
+    const json_t *waits = json_object_get(json_object_get(data, "samples"), "waits");
+    assert_string_equal(json_string_value(json_array_get(waits, 0)), "....999000...");
+    assert_string_equal(json_string_value(json_array_get(waits, 1)), "....000......");
+    assert_string_equal(json_string_value(json_array_get(waits, 2)), "....999.....0");
+    json_decref(data);
+    free(page);
+    rz_html_report_free(report);
 }
 
 /* More than there is room for: lists keep a bound, and the page says so. */
@@ -481,6 +526,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(attempts_are_apart),
                                        cmocka_unit_test(nothing_happened),
                                        cmocka_unit_test(samples_in_bins),
+                                       cmocka_unit_test(only_known_time_is_told),
                                        cmocka_unit_test(lists_are_bounded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -807,6 +807,28 @@ static void a_decision_that_is_read_is_whole(void **state)
     pthread_join(writer, NULL);
 }
 
+/* ---- The time for which calls have waited ---- */
+
+static void waiting_time_adds_up(void **state)
+{
+    static struct rz_waits waits;
+    (void)state;
+    assert_int_equal(rz_waits_waited_ns(&waits, 1000), 0);
+    rz_waits_end(&waits, 1000); /* of a wait before the process was restored */
+    rz_waits_begin(&waits, 1000);
+    assert_int_equal(rz_waits_waited_ns(&waits, 1400), 400);
+    rz_waits_begin(&waits, 1500); /* another thread, at the same time */
+    rz_waits_end(&waits, 1600);
+    assert_int_equal(rz_waits_waited_ns(&waits, 1700), 700);
+    rz_waits_end(&waits, 1800);
+    assert_int_equal(rz_waits_waited_ns(&waits, 5000), 800);
+    rz_waits_begin(&waits, 6000);
+    rz_waits_end(&waits, 6100);
+    assert_int_equal(rz_waits_waited_ns(&waits, 9000), 900);
+    atomic_store(&waits.waited, UINT64_MAX); /* a process that lies */
+    assert_int_equal(rz_waits_waited_ns(&waits, 9000), 0);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "program") == 0) {
@@ -816,6 +838,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_decision_on_each_communicator_is_found),
         cmocka_unit_test(a_decision_that_is_read_is_whole),
+        cmocka_unit_test(waiting_time_adds_up),
         LINK_TEST(a_process_without_a_daemon_is_a_job_of_its_own),
         LINK_TEST(joining_tells_everything),
         LINK_TEST(what_does_not_fit_is_refused),
