@@ -142,7 +142,9 @@ bool rz_process_path(char *path, size_t bytes)
 /* What one read of /proc reports of a process. */
 struct process_entry {
     pid_t pid, parent;
-    unsigned long long started; /* with the pid, an identity */
+    unsigned long long started;      /* with the pid, an identity */
+    unsigned long long user, system; /* processor time in clock ticks */
+    long resident;                   /* pages */
     char state;
     bool alive, descendant;
 };
@@ -165,16 +167,20 @@ static bool process_read(pid_t pid, struct process_entry *entry)
     const char *after = strrchr(text, ')');
     char state;
     int parent;
-    unsigned long long started;
-    if (!after ||
-        sscanf(after + 1,
-               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &state, &parent, &started) != 3) {
+    unsigned long long started, user, system;
+    long resident;
+    if (!after || sscanf(after + 1,
+                         " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d"
+                         " %*d %llu %*u %ld",
+                         &state, &parent, &user, &system, &started, &resident) != 6) {
         return false;
     }
     *entry = (struct process_entry){.pid = pid,
                                     .parent = parent,
                                     .started = started,
+                                    .user = user,
+                                    .system = system,
+                                    .resident = resident,
                                     .state = state,
                                     .alive = state != 'Z' && state != 'X'};
     return true;
@@ -184,6 +190,19 @@ char rz_process_state(pid_t pid)
 {
     struct process_entry entry;
     return process_read(pid, &entry) ? entry.state : 0;
+}
+
+bool rz_process_usage(pid_t pid, struct rz_process_usage *usage)
+{
+    struct process_entry entry;
+    long ticks = sysconf(_SC_CLK_TCK), page = sysconf(_SC_PAGESIZE);
+    if (ticks <= 0 || page <= 0 || !process_read(pid, &entry)) {
+        return false;
+    }
+    *usage = (struct rz_process_usage){
+        .processor = (entry.user + entry.system) * (RZ_SECOND / (rz_time)ticks),
+        .resident_bytes = entry.resident > 0 ? (uint64_t)entry.resident * (uint64_t)page : 0};
+    return true;
 }
 
 /* All processes of the machine; the caller frees the list. NULL: no memory or no /proc. */

@@ -37,6 +37,14 @@ void rz_process_leave_terminal(void);
  */
 char rz_process_state(pid_t pid);
 
+/* What a process, with all its threads, has used: processor time since it began, and memory that is
+ * in RAM now. False: there is no such process, or /proc does not show it. */
+struct rz_process_usage {
+    rz_time processor;
+    uint64_t resident_bytes;
+};
+bool rz_process_usage(pid_t pid, struct rz_process_usage *usage);
+
 /* Closes all descriptors from first to last. Async-signal-safe: also for a child after fork. */
 void rz_process_close(int first, int last);
 

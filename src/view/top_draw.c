@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the lines between head and keys the events below the map have at most so many. */
+/* Of the lines between head and keys the events below a map that needs all have so many. */
 #define EVENTS_BELOW 6u
+/* Beside the signs of a node, ranks and iteration, there is room for what they use. */
+#define USE_MARGIN 46u
 /* Up to "node 1234 FAILED ", and where signs begin. */
 #define MAP_MARGIN 16u
 /* What the title has at the left beside the program's name: " rztop  " and "  job 01234567 ". */
@@ -132,6 +134,22 @@ void rz_top_rate_text(double per_second, char *text, size_t max)
     snprintf(text, max, per_second < 999.5 ? "%.3g" : "%.0f", per_second);
 }
 
+void rz_top_use_text(const struct rz_top_use *use, char *text, size_t max)
+{
+    char bytes[32];
+    text[0] = 0;
+    if (use->n == 0) {
+        return;
+    }
+    rz_top_bytes_text(use->resident_bytes, bytes, sizeof(bytes));
+    if (use->n_rates > 0) {
+        snprintf(text, max, "%.2f processors, %s, waiting %.0f %%", use->processors, bytes,
+                 100 * use->waiting);
+    } else {
+        snprintf(text, max, "%s", bytes);
+    }
+}
+
 void rz_top_ranks_text(const struct rz_top_rank *const *ranks, uint32_t n, char *text, size_t max)
 {
     size_t used = 0;
@@ -181,6 +199,7 @@ static void draw_counts(const struct rz_top *top, const struct rz_top_sums *sums
 {
     static const enum rz_top_state order[] = {RZ_TOP_RUNS, RZ_TOP_WAITS, RZ_TOP_BEGINS,
                                               RZ_TOP_FAILED, RZ_TOP_ENDED};
+    char use[80];
     uint32_t at = rz_top_put(screen, 1, 1, RZ_TOP_HEAD, "ranks ");
     at = rz_top_put(screen, 1, at, RZ_TOP_PLAIN, "%u:", top->n_ranks);
     for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
@@ -192,7 +211,12 @@ static void draw_counts(const struct rz_top *top, const struct rz_top_sums *sums
     at = rz_top_put(screen, 1, at, RZ_TOP_HEAD, "   nodes ");
     at = rz_top_put(screen, 1, at, RZ_TOP_PLAIN, "%u", top->n_nodes);
     if (sums->failed_nodes > 0) {
-        rz_top_put(screen, 1, at, RZ_TOP_BAD, ", %u failed", sums->failed_nodes);
+        at = rz_top_put(screen, 1, at, RZ_TOP_BAD, ", %u failed", sums->failed_nodes);
+    }
+    rz_top_use_text(&sums->use, use, sizeof(use));
+    if (use[0]) {
+        at = rz_top_put(screen, 1, at, RZ_TOP_HEAD, "   use ");
+        rz_top_put(screen, 1, at, RZ_TOP_PLAIN, "%s", use);
     }
 }
 
@@ -312,19 +336,26 @@ static uint32_t most_on_a_node(const struct rz_top *top)
 static void draw_beside(const struct rz_top_rank *const *ranks, uint32_t n,
                         struct rz_top_screen *screen, uint32_t row, uint32_t column)
 {
+    struct rz_top_use use = {.n = 0};
     uint64_t least = UINT64_MAX;
-    char text[24];
+    char text[80];
+    uint32_t use_at = column + USE_MARGIN;
     if (n == 0 || column + 40 > screen->columns) {
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
         least = ranks[i]->marked && ranks[i]->iteration < least ? ranks[i]->iteration : least;
+        rz_top_use_add(&use, ranks[i]);
     }
-    rz_top_ranks_text(ranks, n, text, sizeof(text));
+    rz_top_ranks_text(ranks, n, text, 24);
     column = rz_top_put(screen, row, column, RZ_TOP_FAINT, "rank%s %-*s", n > 1 ? "s" : "",
                         n > 1 ? 10 : 11, text);
     if (least < UINT64_MAX) {
         rz_top_put(screen, row, column, RZ_TOP_FAINT, "  iteration %" PRIu64, least);
+    }
+    rz_top_use_text(&use, text, sizeof(text));
+    if (use_at + strlen(text) <= screen->columns) {
+        rz_top_put(screen, row, use_at, RZ_TOP_FAINT, "%s", text);
     }
 }
 
@@ -381,6 +412,16 @@ static void draw_legend(struct rz_top_screen *screen, uint32_t row, uint32_t eac
     }
 }
 
+/* The lines that a map needs in which each sign is one rank. */
+static uint32_t map_lines(const struct rz_top *top, const struct rz_top_screen *screen)
+{
+    uint32_t per_line = map_width(screen) / 8 * 8;
+    uint32_t blocks = (top->n_ranks + per_line - 1) / (per_line ? per_line : 1);
+    return most_on_a_node(top) <= map_width(screen) && top->n_nodes <= 4 * blocks + 16
+               ? top->n_nodes
+               : blocks;
+}
+
 static void draw_map(const struct rz_top *top, struct rz_top_screen *screen,
                      struct rz_top_lines lines, uint32_t *first)
 {
@@ -424,12 +465,13 @@ static void draw_keys(const struct rz_top_view *view, struct rz_top_screen *scre
     rz_top_put(screen, row, at, RZ_TOP_BAR, " h hang report   q quit");
 }
 
-/* The map, and below it the newest events. */
+/* The map, and below it, in all lines that it leaves, the newest events. */
 static void draw_first_page(const struct rz_top *top, struct rz_top_view *view,
                             struct rz_top_screen *screen, struct rz_top_lines lines)
 {
-    uint32_t room = lines.until - lines.from, none = 0;
+    uint32_t room = lines.until - lines.from, none = 0, map = map_lines(top, screen) + 2;
     uint32_t below = room / 3 < EVENTS_BELOW ? room / 3 : EVENTS_BELOW;
+    below = room > map && room - map > below ? room - map : below;
     draw_map(top, screen, (struct rz_top_lines){lines.from, lines.until - below}, &view->first);
     if (below > 1) {
         rz_top_put(screen, lines.until - below, 1, RZ_TOP_HEAD, "events");

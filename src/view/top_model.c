@@ -55,7 +55,7 @@ static void happened(struct rz_top *top, bool bad, const char *format, ...)
 {
     struct rz_top_event *event = &top->events[top->n_events++ % RZ_TOP_EVENTS_MAX];
     va_list arguments;
-    event->at_s = top->age_s;
+    event->at_s = top->known ? top->age_s : -1;
     event->bad = bad;
     va_start(arguments, format);
     vsnprintf(event->text, sizeof(event->text), format, arguments);
@@ -84,7 +84,7 @@ static void take_nodes(struct rz_top *top, const json_t *job)
         nodes[i].slots = (uint32_t)top_number(one, "slots");
         nodes[i].failed = strcmp(top_text(one, "state"), "failed") == 0;
         take_name(nodes[i].address, sizeof(nodes[i].address), top_text(one, "address"));
-        bool before = top->known && i < top->n_nodes ? top->nodes[i].failed : false;
+        bool before = i < top->n_nodes ? top->nodes[i].failed : false;
         if (nodes[i].failed && !before) {
             happened(top, true, "node %u failed", nodes[i].node);
         }
@@ -139,8 +139,14 @@ static void compare_rank(struct rz_top *top, const struct rz_top_rank *now,
                          const struct rz_top_rank *before)
 {
     const char *what = now->spawned ? "spawned process" : "rank";
-    if (!top->known) {
-        return; /* of the time before the view began */
+    if (!top->known) { /* of the time before the view began */
+        if (now->incarnation > 1) {
+            happened(top, true, "%s %u failed, and was started again (incarnation %u)", what,
+                     now->rank, now->incarnation);
+        } else if (now->state == RZ_TOP_FAILED && !node_has_failed(top, now->node)) {
+            happened(top, true, "%s %u failed on node %u", what, now->rank, now->node);
+        }
+        return;
     }
     if (!before) {
         happened(top, false, "%s %u begins on node %u", what, now->rank, now->node);
@@ -170,6 +176,7 @@ static void take_ranks(struct rz_top *top, const json_t *job)
         ranks[i].incarnation = (uint32_t)top_number(one, "incarnation");
         ranks[i].spawned = json_is_true(json_object_get(one, "spawned"));
         ranks[i].state = state_named(top_text(one, "state"));
+        ranks[i].processors = ranks[i].waiting = -1;
     }
     qsort(ranks, n, sizeof(*ranks), by_rank);
     for (size_t i = 0; i < n; i++) {
@@ -180,6 +187,10 @@ static void take_ranks(struct rz_top *top, const json_t *job)
             ranks[i].iteration = before->iteration;
             ranks[i].per_second = before->per_second;
             ranks[i].sampled_s = before->sampled_s;
+            ranks[i].used_known = before->used_known;
+            ranks[i].processor_s = before->processor_s;
+            ranks[i].waited_s = before->waited_s;
+            ranks[i].used_s = before->used_s;
         }
     }
     free(top->ranks);
@@ -202,6 +213,26 @@ static void take_iteration(struct rz_top *top, struct rz_top_rank *rank, uint64_
     rank->marked = true;
     rank->iteration = iteration;
     rank->sampled_s = top->age_s;
+}
+
+static void take_use(const struct rz_top *top, struct rz_top_rank *rank, const json_t *process)
+{
+    const json_t *waited = json_object_get(process, "waited_seconds");
+    double processor_s = top_real(process, "processor_seconds");
+    double waited_s = json_number_value(waited), passed = top->age_s - rank->used_s;
+    if (!json_object_get(process, "processor_seconds")) {
+        return; /* of an older daemon */
+    }
+    if (rank->used_known && passed > 0 && processor_s >= rank->processor_s) {
+        rank->processors = (processor_s - rank->processor_s) / passed;
+        double share = (waited_s - rank->waited_s) / passed;
+        rank->waiting = !waited ? -1 : share < 0 ? 0 : share > 1 ? 1 : share;
+    }
+    rank->used_known = true;
+    rank->processor_s = processor_s;
+    rank->waited_s = waited_s;
+    rank->used_s = top->age_s;
+    rank->resident_bytes = (uint64_t)top_number(process, "resident_bytes");
 }
 
 static int64_t peer_of(const json_t *wait, const char *key)
@@ -249,6 +280,7 @@ static void take_processes(struct rz_top *top, const json_t *job)
         if (iteration) {
             take_iteration(top, rank, (uint64_t)json_integer_value(iteration));
         }
+        take_use(top, rank, process);
         take_waits(rank, json_object_get(process, "waits"));
         if (rank->state != RZ_TOP_RUNS) {
             continue;
@@ -343,9 +375,17 @@ void rz_top_take(struct rz_top *top, const json_t *job)
 {
     if (!json_is_object(job)) {
         if (top->known && !top->over) {
-            happened(top, false, "no daemon answers any more: the job is over");
+            happened(top, false, "no daemon answers any more: the job is over; its rzrun says how");
         }
         top->over = true;
+        for (uint32_t i = 0; i < top->n_ranks; i++) {
+            if (top->ranks[i].state != RZ_TOP_FAILED) {
+                top->ranks[i].state = RZ_TOP_ENDED;
+            }
+            top->ranks[i].call[0] = 0;
+            top->ranks[i].used_known = false;
+            top->ranks[i].processors = top->ranks[i].waiting = -1;
+        }
         return;
     }
     top->over = false;
@@ -370,6 +410,20 @@ static int by_rate(const void *a, const void *b)
     return (*l > *r) - (*l < *r);
 }
 
+void rz_top_use_add(struct rz_top_use *use, const struct rz_top_rank *rank)
+{
+    if (rank->state == RZ_TOP_ENDED || rank->state == RZ_TOP_FAILED || !rank->used_known) {
+        return;
+    }
+    use->n++;
+    use->resident_bytes += rank->resident_bytes;
+    if (rank->processors >= 0 && rank->waiting >= 0) {
+        use->waiting = (use->waiting * use->n_rates + rank->waiting) / (use->n_rates + 1);
+        use->processors += rank->processors;
+        use->n_rates++;
+    }
+}
+
 struct rz_top_sums rz_top_sums(const struct rz_top *top)
 {
     struct rz_top_sums sums = {.least = UINT64_MAX};
@@ -380,6 +434,7 @@ struct rz_top_sums rz_top_sums(const struct rz_top *top)
         sums.states[rank->state]++;
         sums.failures +=
             rank->incarnation - (rank->incarnation > 0) + (rank->state == RZ_TOP_FAILED);
+        rz_top_use_add(&sums.use, rank);
         if (rank->marked && rank->state != RZ_TOP_FAILED) {
             rates[sums.marked++] = rank->per_second;
             sums.least = rank->iteration < sums.least ? rank->iteration : sums.least;

@@ -44,7 +44,12 @@ struct rz_top_rank {
     char communicator[40];
     int64_t peer, tag; /* tag RZ_TOP_PEER_ANY: any */
     double waits_s;
-    double sampled_s; /* the age of the job when iteration was read last */
+    double sampled_s;             /* the age of the job when iteration was read last */
+    bool used_known;              /* its daemon says what it uses: */
+    double processor_s, waited_s; /* since it began, at the age used_s of the job */
+    double used_s;
+    uint64_t resident_bytes;
+    double processors, waiting; /* shares of the time since the document before; < 0: not known */
 };
 
 struct rz_top_node {
@@ -54,7 +59,7 @@ struct rz_top_node {
 };
 
 struct rz_top_event {
-    double at_s; /* the age of the job */
+    double at_s; /* the age of the job; < 0: before the view began */
     bool bad;    /* a failure */
     char text[100];
 };
@@ -82,13 +87,21 @@ struct rz_top {
     struct rz_top_event events[RZ_TOP_EVENTS_MAX];
 };
 
+/* What ranks use together: processors and RAM, and the mean share of time in which they wait. */
+struct rz_top_use {
+    uint32_t n, n_rates; /* ranks of which RAM, and of which the rest is known */
+    double processors, waiting;
+    uint64_t resident_bytes;
+};
+
 /* The numbers in the head of the view. */
 struct rz_top_sums {
     uint32_t states[RZ_TOP_STATE_COUNT];
     uint32_t failures; /* of processes, since the job began */
     uint32_t failed_nodes, marked;
-    uint64_t least, most; /* iterations of the ranks that mark any */
-    double per_second;    /* their median */
+    uint64_t least, most;  /* iterations of the ranks that mark any */
+    double per_second;     /* their median */
+    struct rz_top_use use; /* of all ranks */
 };
 
 void rz_top_clear(struct rz_top *top);
@@ -97,6 +110,9 @@ void rz_top_clear(struct rz_top *top);
  * before becomes an event. A document with fields that are missing or of another type is taken as
  * far as it goes. */
 void rz_top_take(struct rz_top *top, const json_t *job);
+
+/* Adds one rank to a sum. */
+void rz_top_use_add(struct rz_top_use *use, const struct rz_top_rank *rank);
 
 struct rz_top_sums rz_top_sums(const struct rz_top *top);
 

@@ -4,6 +4,9 @@
 
 #include <inttypes.h>
 
+/* From so many columns on the list of ranks says what each uses. */
+#define USE_COLUMNS 100u
+
 static uint32_t bounded(uint32_t value, uint32_t max)
 {
     return value > max ? max : value;
@@ -25,11 +28,32 @@ static void wait_text(const struct rz_top_rank *rank, char *text, size_t max)
     }
 }
 
+/* What a rank uses, in the columns of the list. */
+struct use_texts {
+    char processor[16], memory[32], waiting[16];
+};
+
+static void use_texts(const struct rz_top_rank *rank, struct use_texts *use)
+{
+    bool lives = rank->used_known && rank->state != RZ_TOP_ENDED && rank->state != RZ_TOP_FAILED;
+    *use = (struct use_texts){"-", "-", "-"};
+    if (lives) {
+        rz_top_bytes_text(rank->resident_bytes, use->memory, sizeof(use->memory));
+    }
+    if (lives && rank->processors >= 0) {
+        snprintf(use->processor, sizeof(use->processor), "%.0f", 100 * rank->processors);
+    }
+    if (lives && rank->waiting >= 0) {
+        snprintf(use->waiting, sizeof(use->waiting), "%.0f", 100 * rank->waiting);
+    }
+}
+
 static void draw_rank(const struct rz_top_rank *rank, struct rz_top_screen *screen, uint32_t row,
                       bool chosen)
 {
     enum rz_top_style plain = chosen ? RZ_TOP_CHOSEN : RZ_TOP_PLAIN;
     char incarnation[16], pid[24] = "-", iteration[24] = "-", rate[24] = "-", waits[120];
+    struct use_texts use;
     snprintf(incarnation, sizeof(incarnation), ".%u", rank->incarnation);
     if (rank->pid > 0) {
         snprintf(pid, sizeof(pid), "%" PRId64, rank->pid);
@@ -45,6 +69,11 @@ static void draw_rank(const struct rz_top_rank *rank, struct rz_top_screen *scre
                              rank->rank, rank->incarnation > 1 ? incarnation : "", rank->node, pid);
     at = rz_top_put(screen, row, at, chosen ? plain : rz_top_state_style(rank->state), "%-6s",
                     rz_top_state_name(rank->state));
+    if (screen->columns >= USE_COLUMNS) {
+        use_texts(rank, &use);
+        at = rz_top_put(screen, row, at, plain, " %5s %8s %6s ", use.processor, use.memory,
+                        use.waiting);
+    }
     rz_top_put(screen, row, at, plain, "%9s %6s %s", iteration, rate, waits);
 }
 
@@ -52,8 +81,10 @@ void rz_top_draw_ranks(const struct rz_top *top, struct rz_top_view *view,
                        struct rz_top_screen *screen, struct rz_top_lines lines)
 {
     uint32_t room = lines.until - lines.from - 1;
-    rz_top_put(screen, lines.from, 1, RZ_TOP_HEAD, "%5s%-3s%5s %7s %-6s%9s %6s %s", "RANK", "",
-               "NODE", "PID", "STATE", "ITERATION", "PER S", "WAITS");
+    bool use = screen->columns >= USE_COLUMNS;
+    rz_top_put(screen, lines.from, 1, RZ_TOP_HEAD, "%5s%-3s%5s %7s %-6s%s%9s %6s %s", "RANK", "",
+               "NODE", "PID", "STATE", use ? "  CPU%   MEMORY  WAIT% " : "", "ITERATION", "PER S",
+               "WAITS");
     if (top->n_ranks == 0) {
         return;
     }
@@ -101,7 +132,8 @@ void rz_top_draw_one(const struct rz_top *top, const struct rz_top_view *view,
     }
     const struct rz_top_rank *rank = &top->ranks[view->chosen];
     uint32_t row = lines.from, at;
-    char age[32], rate[32];
+    char age[32], rate[32], text[80];
+    struct rz_top_use use = {.n = 0};
     at = rz_top_put(screen, row, 1, RZ_TOP_HEAD, "rank %u", rank->rank);
     rz_top_put(screen, row++, at, RZ_TOP_PLAIN, "%s, incarnation %u, on node %u",
                rank->spawned ? " (spawned)" : "", rank->incarnation, rank->node);
@@ -114,6 +146,11 @@ void rz_top_draw_one(const struct rz_top *top, const struct rz_top_view *view,
         return;
     }
     rz_top_put(screen, row++, 3, RZ_TOP_PLAIN, "process    %" PRId64, rank->pid);
+    rz_top_use_add(&use, rank);
+    rz_top_use_text(&use, text, sizeof(text));
+    if (text[0]) {
+        rz_top_put(screen, row++, 3, RZ_TOP_PLAIN, "uses       %s", text);
+    }
     if (rank->marked) {
         rz_top_rate_text(rank->per_second, rate, sizeof(rate));
         rz_top_put(screen, row++, 3, RZ_TOP_PLAIN, "iteration  %" PRIu64 ", %s per second",
@@ -150,7 +187,11 @@ void rz_top_draw_events(const struct rz_top *top, struct rz_top_screen *screen,
             break;
         }
         char at[32];
-        rz_top_age_text(event->at_s, at, sizeof(at));
+        if (event->at_s < 0) {
+            snprintf(at, sizeof(at), "before");
+        } else {
+            rz_top_age_text(event->at_s, at, sizeof(at));
+        }
         rz_top_put(screen, lines.from + i, 1, RZ_TOP_FAINT, "%10s", at);
         rz_top_put(screen, lines.from + i, 13, event->bad ? RZ_TOP_BAD : RZ_TOP_PLAIN, "%s",
                    event->text);

@@ -83,6 +83,9 @@ void rz_top_bytes_text(uint64_t bytes, char *text, size_t max);
 void rz_top_age_text(double seconds, char *text, size_t max);
 void rz_top_rate_text(double per_second, char *text, size_t max);
 
+/* "0.97 processors, 120 MB, waiting 12 %": what is known of it. */
+void rz_top_use_text(const struct rz_top_use *use, char *text, size_t max);
+
 /* The numbers of ranks that are sorted: "0-2,5"; what does not fit is "...". */
 void rz_top_ranks_text(const struct rz_top_rank *const *ranks, uint32_t n, char *text, size_t max);
 

@@ -5,6 +5,7 @@
 
 #include "net/datagram/datagram.h"
 #include "port/clock.h"
+#include "port/process.h"
 #include "wire/protocol_encoding.h"
 
 #include <inttypes.h>
@@ -135,6 +136,15 @@ static json_t *waits_of(const struct rz_child *p, rz_time now)
     return list;
 }
 
+static void set_usage(json_t *one, const struct rz_child *p)
+{
+    struct rz_process_usage usage;
+    if (rz_process_usage(p->joined ? p->share.pid : p->pid, &usage)) {
+        set_field(one, "processor_seconds", seconds(usage.processor));
+        set_field(one, "resident_bytes", json_integer((json_int_t)usage.resident_bytes));
+    }
+}
+
 static json_t *processes(const struct rz_status_page *looked)
 {
     static const char *const states[] = {"started", "joined", "left", "failed"};
@@ -149,6 +159,7 @@ static json_t *processes(const struct rz_status_page *looked)
         if (p->marked) {
             set_field(one, "iteration", json_integer((json_int_t)p->iteration));
         }
+        set_usage(one, p);
         if (rz_child_waited_ns(p) != RZ_WAITED_UNKNOWN) {
             set_field(one, "waited_seconds", seconds(rz_child_waited_ns(p)));
         }

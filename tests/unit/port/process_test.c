@@ -63,7 +63,11 @@ static void what_a_process_does_is_seen(void **state)
 {
     (void)state;
     int status;
+    struct rz_process_usage usage;
     assert_int_equal(rz_process_state(getpid()), 'R');
+    assert_true(rz_process_usage(getpid(), &usage));
+    assert_in_range(usage.resident_bytes, 100 * 1024, (uint64_t)1 << 40);
+    assert_true(usage.processor < 3600 * RZ_SECOND);
     pid_t pid = fork();
     if (pid == 0) {
         raise(SIGSTOP);
@@ -76,6 +80,7 @@ static void what_a_process_does_is_seen(void **state)
     assert_int_equal(rz_process_state(pid), 'Z');
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(rz_process_state(pid), 0);
+    assert_false(rz_process_usage(pid, &usage));
 }
 
 /* Also when it has ended: the descriptor is never that of another process. */

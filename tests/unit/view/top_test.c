@@ -43,10 +43,12 @@ static json_t *document(uint32_t n_nodes, uint32_t n_ranks, double seconds)
         uint32_t node = i * n_nodes / n_ranks;
         json_array_append_new(ranks, json_pack("{s:i, s:b, s:i, s:i, s:s}", "rank", i, "spawned", 0,
                                                "node", node, "incarnation", 1, "state", "alive"));
-        json_array_append_new(processes,
-                              json_pack("{s:i, s:i, s:i, s:i, s:s, s:i, s:[]}", "rank", i, "node",
-                                        node, "incarnation", 1, "pid", 1000 + i, "state", "joined",
-                                        "iteration", 40 + (int)(10 * (seconds - 10)), "waits"));
+        json_array_append_new(
+            processes, json_pack("{s:i, s:i, s:i, s:i, s:s, s:i, s:f, s:f, s:i, s:[]}", "rank", i,
+                                 "node", node, "incarnation", 1, "pid", 1000 + i, "state", "joined",
+                                 "iteration", 40 + (int)(10 * (seconds - 10)), "processor_seconds",
+                                 seconds * 0.9, "waited_seconds", seconds * 0.25, "resident_bytes",
+                                 12500000 + (int)i, "waits"));
     }
     json_object_set_new(job, "nodes", nodes);
     json_object_set_new(job, "ranks", ranks);
@@ -210,9 +212,51 @@ static void a_recovery_as_it_happens(void **state)
 
     take(&top, NULL);
     assert_true(top.over);
+    assert_int_equal(rz_top_sums(&top).states[RZ_TOP_RUNS], 0); /* none runs any more */
     uint32_t n = top.n_events;
     take(&top, NULL);
     assert_int_equal(top.n_events, n); /* said once */
+    rz_top_clear(&top);
+}
+
+/* What had happened before the view began has no date. */
+static void a_view_that_begins_late(void **state)
+{
+    struct rz_top top = {.known = false};
+    json_t *job = document(4, 8, 17.3);
+    (void)state;
+    set_node_failed(job, 2);
+    set_state(job, 1, "failed");
+    set_incarnation(job, 4, 2, 0);
+    set_incarnation(job, 5, 2, 3);
+    take(&top, job);
+    assert_true(has_event(&top, "node 2 failed"));
+    assert_true(has_event(&top, "rank 1 failed on node 0"));
+    assert_true(has_event(&top, "rank 4 failed, and was started again (incarnation 2)"));
+    for (uint32_t i = 0; i < top.n_events; i++) {
+        assert_true(rz_top_event(&top, i)->at_s < 0);
+    }
+    compare_screen(&top, RZ_TOP_PAGE_MAP, 0, "late");
+    rz_top_clear(&top);
+}
+
+/* A large terminal is used: all events that fit, and what ranks and nodes use. */
+static void a_large_terminal(void **state)
+{
+    struct rz_top top = {.known = false};
+    (void)state;
+    take(&top, document(4, 8, 10));
+    for (int i = 0; i < 20; i++) {
+        json_t *job = document(4, 8, 11 + i);
+        set_incarnation(job, 3, 2 + i, 1);
+        take(&top, job);
+    }
+    for (int page = 0; page < 2; page++) {
+        struct rz_top_view view = {.page = page ? RZ_TOP_PAGE_RANKS : RZ_TOP_PAGE_MAP};
+        char *text = screen_text(&top, &view, 50, 120);
+        compare_text(text, page ? "large-ranks" : "large-map");
+        free(text);
+    }
     rz_top_clear(&top);
 }
 
@@ -454,6 +498,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_as_it_runs),
         cmocka_unit_test(a_recovery_as_it_happens),
+        cmocka_unit_test(a_view_that_begins_late),
+        cmocka_unit_test(a_large_terminal),
         cmocka_unit_test(waits_and_cycles),
         cmocka_unit_test(many_ranks),
         cmocka_unit_test(rates),
