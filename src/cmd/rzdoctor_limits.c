@@ -4,6 +4,7 @@
 
 #include "net/tcp/tcp.h"
 #include "net/ucx/ucx.h"
+#include "port/control_group.h"
 #include "port/socket.h"
 
 #include <dlfcn.h>
@@ -127,18 +128,14 @@ static bool number_of(const char *path, const char *name, unsigned long long *va
 static void check_memory(struct rz_doctor_report *report)
 {
     enum { LEAST_MIB = 256 };
-    unsigned long long free_kib = 0, most, used;
+    unsigned long long free_kib = 0;
     if (!number_of("/proc/meminfo", "MemAvailable:", &free_kib)) {
         return;
     }
     unsigned long long mib = free_kib >> 10;
-    bool bound = number_of("/sys/fs/cgroup/memory.max", "", &most) &&
-                 number_of("/sys/fs/cgroup/memory.current", "", &used);
-    if (bound && (most > used ? (most - used) >> 20 : 0) < mib) {
-        mib = most > used ? (most - used) >> 20 : 0;
-    } else {
-        bound = false;
-    }
+    uint64_t left = rz_control_group_memory_left(RZ_CONTROL_GROUPS_FILE, RZ_CONTROL_GROUPS_FOLDER);
+    bool bound = left >> 20 < mib;
+    mib = bound ? left >> 20 : mib;
     rz_doctor_say(report, mib >= LEAST_MIB ? RZ_DOCTOR_OK : RZ_DOCTOR_WARNING, "memory",
                   mib >= LEAST_MIB ? NULL
                                    : "end what is not needed: checkpoints are in memory, twice",

@@ -181,6 +181,13 @@ static void name_last_failure(struct rz_outcome *outcome)
              node);
 }
 
+void rz_outcome_starved(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation)
+{
+    if (incarnation == outcome->ranks[rank].incarnation) {
+        outcome->ranks[rank].starved = true;
+    }
+}
+
 void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
                        int wait_status, bool clean)
 {
@@ -209,8 +216,11 @@ void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incar
                  name, r->node, outcome->cut_off[r->node]);
     } else if (WIFSIGNALED(wait_status)) {
         r->code = 128 + WTERMSIG(wait_status);
-        snprintf(r->cause, sizeof(r->cause), "%s was killed by signal %d (%s)", name,
-                 WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+        snprintf(r->cause, sizeof(r->cause), "%s was killed by signal %d (%s)%s", name,
+                 WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)),
+                 r->starved && WTERMSIG(wait_status) == SIGKILL
+                     ? ", when the kernel killed a process for lack of memory"
+                     : "");
     } else {
         r->code = WEXITSTATUS(wait_status);
         snprintf(r->cause, sizeof(r->cause), "%s exited with status %d%s", name, r->code,

@@ -24,9 +24,10 @@ struct rz_rank {
     int abort_code;
     int code;        /* its end as an exit status */
     bool hung;       /* it was killed because it hung */
+    bool starved;    /* the kernel killed processes for lack of memory at that time */
     bool with_node;  /* it was lost with its node */
     uint64_t order;  /* the number of its end, by which the first end is found */
-    char cause[160]; /* as text */
+    char cause[200]; /* as text */
 };
 
 struct rz_outcome {
@@ -78,6 +79,10 @@ void rz_outcome_acknowledged(struct rz_outcome *outcome, uint32_t slot, uint32_t
  * others, which the program may acknowledge. */
 void rz_outcome_ended_by(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation,
                          uint32_t code, const char *by);
+
+/* The kernel has killed processes for lack of memory at the time at which this one was killed. To
+ * be called before rz_outcome_exited. */
+void rz_outcome_starved(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation);
 
 /* A process has exited. wait_status is as from waitpid. clean: the process had finalized MPI or
  * never initialized it, so that its end is final, even by a signal. For any other end it will be

@@ -93,6 +93,9 @@ static bool on_exited(struct rz_referee *referee, const struct rz_launch_exited 
         referee->stranger_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         end = half_joined(referee, grace_ms);
     }
+    if (told->starved) {
+        rz_outcome_starved(&referee->outcome, told->rank, told->incarnation);
+    }
     rz_outcome_exited(&referee->outcome, told->rank, told->incarnation, status,
                       told->clean || plain);
     if (referee->no_ft && !told->clean && told->hello) {

@@ -138,7 +138,8 @@ enum rz_waiting_state {
     MESSAGE(STDIN_WANTED, stdin_wanted) U32(bytes) END(STDIN_WANTED, stdin_wanted)      /* credit for rank 0 */ \
     MESSAGE(MARK, mark) U32(rank) U64(iteration) U32(epoch) U64(at_ns) END(MARK, mark) \
     MESSAGE(EXITED, exited) U32(rank) U32(incarnation) U32(status) U32(clean) U32(hello) U64(waited_ns) \
-        END(EXITED, exited) /* status: a wait status; waited_ns: as in WAITING */ \
+        U32(starved) END(EXITED, exited) /* status: a wait status; waited_ns: as in WAITING; starved: meanwhile the kernel \
+        has killed a process of the machine for lack of memory */ \
     MESSAGE(ABORTED, aborted) U32(rank) U32(code) TEXT(reason) END(ABORTED, aborted) \
     MESSAGE(EVENT, event) U32(kind) U32(epoch) U32(rank) U32(node) U32(incarnation) U64(value) U64(at_ns) TEXT(note) \
         END(EVENT, event)                           /* enum rz_event_record, for the record and the terminal */ \

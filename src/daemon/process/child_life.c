@@ -17,6 +17,7 @@
 #include "daemon/state/board_writer.h"
 #include "daemon/state/loop.h"
 #include "port/child_process.h"
+#include "port/control_group.h"
 #include "port/signals.h"
 #include "port/watch.h"
 #include "port/kill_point.h"
@@ -40,7 +41,12 @@ struct rz_child_life {
     struct rz_watch *watch;
     struct event *failures, *exits;
     struct rz_lanes *lanes; /* NULL: the module is being closed */
+    uint64_t memory_kills; /* rz_memory_kills(), as read last, and when it was seen to have grown */
+    rz_time memory_killed;
 };
+
+/* A kill for lack of memory and the exits that it causes are not further apart. */
+#define STARVED_WITHIN (5 * RZ_SECOND)
 
 bool rz_child_has_ended(const struct rz_child_life *life, uint32_t rank)
 {
@@ -102,15 +108,29 @@ void rz_child_failed(struct rz_child *p, const char *how, rz_time at)
     rz_children_recount(p->all);
 }
 
+/* Whether the kernel kills processes of this machine for lack of memory. */
+static bool memory_is_short(struct rz_child_life *life)
+{
+    uint64_t kills = rz_memory_kills();
+    if (kills != life->memory_kills) {
+        life->memory_kills = kills;
+        life->memory_killed = rz_clock_now();
+    }
+    return life->memory_killed && rz_clock_now() - life->memory_killed < STARVED_WITHIN;
+}
+
 static void tell_exited(const struct rz_child *p, int status, bool clean, bool hello)
 {
-    struct rz_launch_message message = {.type = RZ_LAUNCH_EXITED,
-                                        .exited = {.rank = p->rank,
-                                                   .incarnation = p->incarnation,
-                                                   .waited_ns = rz_child_waited_ns(p),
-                                                   .status = (uint32_t)status,
-                                                   .clean = clean,
-                                                   .hello = hello}};
+    bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    struct rz_launch_message message = {
+        .type = RZ_LAUNCH_EXITED,
+        .exited = {.rank = p->rank,
+                   .incarnation = p->incarnation,
+                   .waited_ns = rz_child_waited_ns(p),
+                   .status = (uint32_t)status,
+                   .clean = clean,
+                   .hello = hello,
+                   .starved = killed && p->life && memory_is_short(p->life)}};
     rz_report_send(&p->all->own->report, &message);
 }
 
@@ -599,6 +619,7 @@ rz_status_t rz_child_life_open(struct rz_child_life **result,
      * be reaped. */
     uint32_t n = own->job.n_slots + own->job.n_ranks;
     life->config = *config;
+    life->memory_kills = rz_memory_kills();
     rz_link_router_on_closed(config->router, link_closed);
     life->started = calloc(own->job.n_slots, sizeof(*life->started));
     rz_status_t status = life->started ? RZ_OK : RZ_ERR_NO_MEMORY;

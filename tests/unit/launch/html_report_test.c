@@ -453,7 +453,7 @@ static void look(struct rz_html_report *report, uint32_t rank, rz_time waited, r
 }
 
 /* A rank's time is known from MPI_Init to the last look at it, or to its end; the rest is said to
- * be unknown, and a new incarnation begins anew. */
+ * be unknown, and a new incarnation begins at 0. */
 static void only_known_time_is_told(void **state)
 {
     struct rz_html_report *report = open_report(3, 2, "rzrun");

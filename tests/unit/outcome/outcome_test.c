@@ -43,6 +43,21 @@ static void test_all_return_0(void **state)
     assert_int_equal(status_of(&outcome), 0);
 }
 
+static void test_a_kill_for_lack_of_memory_is_named(void **state)
+{
+    struct rz_outcome outcome;
+    (void)state;
+    open_four(&outcome);
+    rz_outcome_starved(&outcome, 2, 1);
+    rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
+    rz_outcome_starved(&outcome, 3, 1);
+    rz_outcome_exited(&outcome, 3, 1, SIGNALLED(11), false);
+    assert_string_equal(outcome.ranks[2].cause,
+                        "rank 2 was killed by signal 9 (Killed), when the kernel killed a process "
+                        "for lack of memory");
+    assert_null(strstr(outcome.ranks[3].cause, "memory"));
+}
+
 /* A process that fails when all have reached MPI_Finalize loses no result; before, it does. */
 static void test_a_failure_behind_the_end_is_no_reason_to_begin_anew(void **state)
 {
@@ -471,6 +486,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_return_0),
+        cmocka_unit_test(test_a_kill_for_lack_of_memory_is_named),
         cmocka_unit_test(test_a_failure_behind_the_end_is_no_reason_to_begin_anew),
         cmocka_unit_test(test_a_repaired_failure_is_forgotten),
         cmocka_unit_test(test_an_acknowledged_failure_does_not_spoil_it),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Quotas of control groups, of both versions, as files say them. */
+/* Limits of control groups, of both versions, as files say them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "port/control_group.h"
 #include "port/processor.h"
 
 #include <ftw.h>
@@ -78,6 +79,29 @@ static void nonsense_is_no_quota(void **state)
     assert_int_equal(rz_processor_quota_in("/nonexistent", folder), RZ_PROCESSOR_MILLI_MAX);
 }
 
+static void memory_left_is_the_least_of_the_groups(void **state)
+{
+    (void)state;
+    make("memory");
+    make("memory/c");
+    put("a/b/memory.max", "max\n");
+    put("a/b/memory.current", "1000\n");
+    assert_int_equal(rz_control_group_memory_left(put("groups", "0::/a/b\n"), folder), UINT64_MAX);
+    put("a/memory.max", "200000000\n");
+    put("a/memory.current", "150000000\n");
+    assert_int_equal(rz_control_group_memory_left(put("groups", "0::/a/b\n"), folder), 50000000);
+    put("a/b/memory.max", "1500\n");
+    assert_int_equal(rz_control_group_memory_left(put("groups", "0::/a/b\n"), folder), 500);
+    put("a/b/memory.current", "1600\n");
+    assert_int_equal(rz_control_group_memory_left(put("groups", "0::/a/b\n"), folder), 0);
+    put("memory/c/memory.limit_in_bytes", "9223372036854771712\n");
+    put("memory/c/memory.usage_in_bytes", "5\n");
+    assert_int_equal(rz_control_group_memory_left(put("groups", "3:memory:/c\n"), folder),
+                     UINT64_MAX);
+    put("memory/c/memory.limit_in_bytes", "105\n");
+    assert_int_equal(rz_control_group_memory_left(put("groups", "3:memory:/c\n"), folder), 100);
+}
+
 static void processors_are_those_of_the_mask(void **state)
 {
     (void)state;
@@ -129,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_quota_on_the_way_counts),
         cmocka_unit_test(nonsense_is_no_quota),
+        cmocka_unit_test(memory_left_is_the_least_of_the_groups),
         cmocka_unit_test(processors_are_those_of_the_mask),
         cmocka_unit_test(many_ready_threads_are_a_crowd),
     };
