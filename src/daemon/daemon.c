@@ -12,8 +12,10 @@
 #include "port/process.h"
 #include "port/signals.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* How long processes may take to end by themselves when the daemon is told to end by a signal or by
  * its keeper, or when rzrun has gone. */
@@ -194,6 +196,29 @@ static void close_loop(struct rz_daemon *daemon, struct loop_events *events)
     }
 }
 
+/* Nodes of one machine listen at addresses of the loopback device; where it has none of IPv4, all
+ * at that of IPv6. */
+static rz_status_t open_overlay(struct rz_daemon *daemon, const struct rz_daemon_options *options)
+{
+    struct rz_address other;
+    char text[RZ_ADDRESS_TEXT];
+    rz_status_t status = rz_overlay_open(&daemon->overlay, daemon->own.base, &options->address);
+    int reason = errno;
+    if (status == RZ_ERR_SYSTEM && rz_address_is_loopback(&options->address) &&
+        rz_address_parse("::1", &other) == RZ_OK) {
+        status = rz_overlay_open(&daemon->overlay, daemon->own.base, &other);
+    }
+    if (status == RZ_ERR_SYSTEM) {
+        rz_address_ip_text(&options->address, text);
+        fprintf(stderr, "rzd[%u]: cannot listen at %s: %s%s\n", options->node, text,
+                strerror(reason),
+                rz_address_is_loopback(&options->address)
+                    ? "; as root: ip link set lo up; ip address add 127.0.0.1/8 dev lo"
+                    : "");
+    }
+    return status;
+}
+
 static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_options *options)
 {
     struct rz_address other;
@@ -205,7 +230,7 @@ static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_option
         return status;
     }
     rz_kill_here(RZ_KILL_DAEMON_STREAM);
-    status = rz_overlay_open(&daemon->overlay, daemon->own.base, &options->address);
+    status = open_overlay(daemon, options);
     if (status != RZ_OK) {
         return status;
     }

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs in a network namespace whose loopback device is down, has no IPv4, or has no address at all."""
+import shutil
+import subprocess
+import unittest
+
+import launch_rig as rig
+
+UP = "ip link set lo up; "
+NO_IPV4 = UP + "ip -4 address flush dev lo; "
+NO_ADDRESS = NO_IPV4 + "ip -6 address flush dev lo; "
+
+
+def can_unshare():
+    return shutil.which("ip") and subprocess.run(["unshare", "-rn", "true"], stderr=subprocess.DEVNULL).returncode == 0
+
+
+@unittest.skipUnless(can_unshare(), "this user may not make network namespaces, or there is no ip")
+class Loopback(rig.LaunchTest):
+    def runs_in(self, device, *options):
+        return subprocess.run(["unshare", "-rn", "sh", "-c", f'{device} exec "$@"', "sh", rig.RZRUN, "--oversubscribe", "-n", "2", *options,
+                               rig.program("launch_ends"), "return", "0"], capture_output=True, text=True, timeout=rig.HANG_S)
+
+    def test_ipv6_alone_will_do(self):
+        for options in ((), ("--nodes", "2")):
+            run = self.runs_in(NO_IPV4, *options)
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+
+    def test_a_job_of_one_node_needs_no_device(self):
+        self.assertEqual(self.runs_in("").returncode, 0)
+
+    def test_no_address_is_said(self):
+        run = self.runs_in(NO_ADDRESS)
+        self.assertEqual(run.returncode, rig.NO_START)
+        self.assertIn("cannot listen at 127.0.1.1: Cannot assign requested address; as root: ip link set lo up;", run.stderr)
+
+
+if __name__ == "__main__":
+    rig.main()
