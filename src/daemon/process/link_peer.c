@@ -121,7 +121,10 @@ rz_status_t rz_link_peer_send(struct rz_link_peer *peer, const struct rz_link_me
     /* static, because only one thread of the daemon sends */
     static uint8_t data[RZ_LINK_MESSAGE_MAX];
     size_t bytes = rz_link_encode(message, data, sizeof(data));
-    rz_assert(bytes > 0 && n_fds <= RZ_CHANNEL_FDS_MAX);
+    rz_assert(n_fds <= RZ_CHANNEL_FDS_MAX);
+    if (bytes == 0) {
+        return RZ_ERR_TRUNCATE;
+    }
     return rz_link_peer_send_bytes(peer, data, bytes, fds, n_fds);
 }
 

@@ -34,7 +34,8 @@ void rz_link_peer_close(struct rz_link_peer *peer);
 
 /*
  * Sends or queues; fds stay the caller's. RZ_ERR_CLOSED: the process does not read any more.
- * RZ_ERR_NO_MEMORY: more than RZ_LINK_PEER_QUEUE_MAX is queued, and the caller kills the process.
+ * RZ_ERR_NO_MEMORY: more than RZ_LINK_PEER_QUEUE_MAX is queued. RZ_ERR_TRUNCATE: the message is
+ * longer than RZ_LINK_MESSAGE_MAX. In both cases the caller kills the process.
  */
 rz_status_t rz_link_peer_send(struct rz_link_peer *peer, const struct rz_link_message *message,
                               const int *fds, unsigned n_fds);

@@ -7,6 +7,7 @@
 #include "base/trace.h"
 #include "port/channel.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -30,6 +31,16 @@ struct rz_link_router {
 
 /* ---- sending ---- */
 
+/* Modules bound what they send; a message that is too long nevertheless costs the process that
+ * would get it, and nobody else. */
+static void not_sent(struct rz_child *p, enum rz_link_type type, rz_status_t why)
+{
+    char words[96];
+    snprintf(words, sizeof(words), "%s for it does not fit into a message of %u bytes",
+             rz_link_type_name(type), RZ_LINK_MESSAGE_MAX);
+    rz_child_kill(p, why == RZ_ERR_TRUNCATE ? words : "it does not read its messages");
+}
+
 static rz_status_t send_to(struct rz_child *p, const struct rz_link_message *message,
                            const int *fds, unsigned n_fds)
 {
@@ -38,7 +49,7 @@ static rz_status_t send_to(struct rz_child *p, const struct rz_link_message *mes
     if (status == RZ_OK) {
         rz_child_ring(p, RZ_DOORBELL_LINK);
     } else if (status != RZ_ERR_CLOSED) {
-        rz_child_kill(p, "it does not read its messages");
+        not_sent(p, message->type, status);
     }
     return status;
 }

@@ -205,7 +205,8 @@ void rz_spawns_decided(struct rz_spawns *spawns, rz_status_t refused, const uint
 static void order_comes(struct rz_spawns *spawns, struct rz_spawns_order *order,
                         const struct rz_overlay_spawn_order *told)
 {
-    if (!rz_spawns_order_fill(spawns, order, told->commands, told->commands_length, told->count)) {
+    if (!rz_spawns_cohort_fits(spawns, told->count, told->parent_length) ||
+        !rz_spawns_order_fill(spawns, order, told->commands, told->commands_length, told->count)) {
         rz_report_log(&spawns->own->report, 0, "node %u sent a malformed spawn request",
                       order->node);
         return; /* its processes here wait until that node has failed */

@@ -269,6 +269,12 @@ static rz_status_t request_spawn(struct rz_spawns *spawns, struct rz_spawns_requ
     if (asked->count > spawns->own->job.n_slots - spawns->own->job.n_ranks) {
         return RZ_ERR_NO_MEMORY;
     }
+    if (!rz_spawns_cohort_fits(spawns, asked->count, asked->parent_length)) {
+        rz_spawns_tell_refusal(spawns, "no process is spawned: the numbers of the processes that "
+                                       "are spawned together, and of those that spawn them, do "
+                                       "not fit into one message; spawn fewer at a time");
+        return RZ_ERR_TRUNCATE;
+    }
     if (spawns->serial + 1 >= RZ_RECOVER_COHORT_SERIALS_MAX) {
         return RZ_ERR_UNSUPPORTED;
     }

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/no_memory.h"
+#include "wire/gateway_messages.h"
 #include "wire/spawn_order.h"
 
 #include <stdlib.h>
@@ -90,6 +91,13 @@ static char *copy_directory(const struct rz_spawns *spawns, const char *director
     char *copy = strdup(*directory ? directory : spawns->own->job.directory);
     rz_need_memory(copy, "for a spawn request");
     return copy;
+}
+
+bool rz_spawns_cohort_fits(const struct rz_spawns *spawns, uint32_t count, uint32_t parent_bytes)
+{
+    /* COHORT; SPAWNED and PROGRAMS are no longer. */
+    uint64_t bytes = 20 + (uint64_t)count * RZ_LINK_PAIR_BYTES + parent_bytes;
+    return bytes <= (spawns->server.programs ? RZ_GATEWAY_FRAME_MAX : RZ_LINK_MESSAGE_MAX);
 }
 
 bool rz_spawns_order_fill(const struct rz_spawns *spawns, struct rz_spawns_order *order,

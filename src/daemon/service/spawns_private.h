@@ -79,6 +79,10 @@ struct rz_spawns {
 /* Returns the order; makes it if there is none, and then expects the rest of it. */
 struct rz_spawns_order *rz_spawns_order_of(struct rz_spawns *spawns, rz_id node, uint32_t serial);
 
+/* Whether what each of count spawned processes is told, or their gateway, fits into one message:
+ * their numbers, and parent_bytes of those that spawned them. */
+bool rz_spawns_cohort_fits(const struct rz_spawns *spawns, uint32_t count, uint32_t parent_bytes);
+
 /* Fills in an order from its commands, for count processes. False: it is malformed. */
 bool rz_spawns_order_fill(const struct rz_spawns *spawns, struct rz_spawns_order *order,
                           const uint8_t *commands, uint32_t bytes, uint32_t count);

@@ -93,7 +93,9 @@ void rz_report_event(const struct rz_report *report, const struct rz_launch_even
 void rz_report_aborted(const struct rz_report *report, uint32_t rank, uint32_t code,
                        const char *reason)
 {
+    char words[RZ_REPORT_REASON_MAX]; /* a process, or a program of another MPI, may say more */
+    snprintf(words, sizeof(words), "%s", reason);
     const struct rz_launch_message message = {
-        .type = RZ_LAUNCH_ABORTED, .aborted = {.rank = rank, .code = code, .reason = reason}};
+        .type = RZ_LAUNCH_ABORTED, .aborted = {.rank = rank, .code = code, .reason = words}};
     rz_report_send(report, &message);
 }

@@ -46,6 +46,9 @@ void rz_report_send(const struct rz_report *report, const struct rz_launch_messa
  */
 void rz_report_event(const struct rz_report *report, const struct rz_launch_event *event);
 
+/* The longest reason that rzrun is told, with its NUL; the rest is left out. */
+#define RZ_REPORT_REASON_MAX 1024
+
 /* A process ends the whole job (it called MPI_Abort, or its program cannot be executed): rzrun is
  * told, and ends all daemons. */
 void rz_report_aborted(const struct rz_report *report, uint32_t rank, uint32_t code,

@@ -315,6 +315,12 @@ static int start(struct spawning *spawning, const struct rz_news *order, uint32_
     if (spawn->status == RZ_ERR_NO_MEMORY) {
         return rzm_error(MPI_ERR_SPAWN, "the job has no slots for %u more processes", n);
     }
+    if (spawn->status == RZ_ERR_TRUNCATE) {
+        return rzm_error(MPI_ERR_SPAWN,
+                         "%u processes, spawned by %d, are too many for one call: their numbers "
+                         "do not fit into a message of %u bytes; spawn fewer at a time",
+                         n, spawning->comm->group->size, RZ_LINK_MESSAGE_MAX);
+    }
     return spawn->status == RZ_OK ? MPI_SUCCESS
                                   : rzm_error(MPI_ERR_SPAWN, "%u processes cannot be started: %s",
                                               n, rz_status_text(spawn->status));

@@ -4,6 +4,7 @@
 #include "fake_launcher.h"
 
 #include "link/board.h"
+#include "wire/link_messages.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -374,6 +375,28 @@ static void too_many_are_refused_and_none_is_begun(void **state)
     fake_end(&job, 0);
 }
 
+/* COHORT has 20 bytes, and 8 for each process, beside the parents' bytes. */
+static void what_does_not_fit_into_one_message_is_refused(void **state)
+{
+    enum { N = 30, FITS = RZ_LINK_MESSAGE_MAX - 20 - 8 * N };
+    struct fake_job job;
+    char words[512], line[64];
+    (void)state;
+    fake_start(&job, 2);
+    job.environment = ARGUMENTS("TEST_SPAWN=" TEST_HELPER " join enter say:here serve");
+    snprintf(words, sizeof(words),
+             ONLY("0", "heavy:%d,%d say:between heavy:%d,%d serve") OTHERS("serve"), N, FITS + 1, N,
+             FITS);
+    fake_run(&job, 2, SHELL(words));
+    snprintf(line, sizeof(line), "spawned 77 %d\nbetween", RZ_ERR_TRUNCATE);
+    fake_await_line(&job, 0, line);
+    fake_await_line(&job, 0, "between 0 1 1\nspawned 77 0 2.1");
+    for (uint32_t slot = 2; slot < 2 + N; slot++) {
+        fake_await_line(&job, slot, "here");
+    }
+    fake_end(&job, 0);
+}
+
 static void a_job_that_repairs_itself_refuses(void **state)
 {
     struct fake_job job;
@@ -461,6 +484,7 @@ int main(void)
         cmocka_unit_test_teardown(a_program_that_cannot_be_spawned_is_a_failure, nothing_left),
         cmocka_unit_test_teardown(spawns_are_refused_where_no_process_decides_them, nothing_left),
         cmocka_unit_test_teardown(too_many_are_refused_and_none_is_begun, nothing_left),
+        cmocka_unit_test_teardown(what_does_not_fit_into_one_message_is_refused, nothing_left),
         cmocka_unit_test_teardown(a_job_that_repairs_itself_refuses, nothing_left),
         cmocka_unit_test_teardown(one_process_is_ended_and_the_others_go_on, nothing_left),
         cmocka_unit_test_teardown(the_node_that_asked_fails, nothing_left),

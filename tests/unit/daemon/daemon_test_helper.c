@@ -37,7 +37,10 @@
  *   grown:S,I       waits for incarnation I of slot S
  *   replace:S,I     REPLACE: wants incarnation I of slot S, waits for REPLACED
  *   spawn:N         SPAWN of N helpers with the words in TEST_SPAWN; spawn:N,M: and M in
- * TEST_SPAWN2 cohort          writes what COHORT told ack:S           ACKNOWLEDGED, of slot S
+ *                   TEST_SPAWN2
+ *   heavy:N,B       as spawn:N, with a `parent` of B bytes
+ *   cohort          writes what COHORT told
+ *   ack:S           ACKNOWLEDGED, of slot S
  *   end:S,CODE      ABORT of slot S only
  *   ask:R           address:R without waiting
  *   put             PUT_EP_ADDRESS unasked
@@ -275,13 +278,9 @@ static struct rz_spawn_command command_of(const char *words, uint32_t n)
         .maxprocs = n, .directory = "/", .arguments = arguments[which], .environment = environment};
 }
 
-static void spawn(const char *counts)
+static void spawn(uint32_t n, uint32_t more, const void *parent, uint32_t parent_bytes)
 {
     static uint8_t commands[8192];
-    uint32_t n = (uint32_t)atoi(counts), more = 0;
-    if (strchr(counts, ',')) {
-        more = (uint32_t)atoi(strchr(counts, ',') + 1);
-    }
     struct rz_spawn_command list[2] = {command_of(getenv("TEST_SPAWN"), n),
                                        command_of(getenv("TEST_SPAWN2"), more)};
     size_t bytes = rz_spawn_order_write(list, more ? 2 : 1, commands, sizeof(commands));
@@ -291,9 +290,15 @@ static void spawn(const char *counts)
                                                 .count = n + more,
                                                 .commands = commands,
                                                 .commands_length = (uint32_t)bytes,
-                                                .parent = (const uint8_t *)"parents",
-                                                .parent_length = 7}};
+                                                .parent = parent,
+                                                .parent_length = parent_bytes}};
     send_and_wait(&message);
+}
+
+static void spawn_heavily(uint32_t n, uint32_t parent_bytes)
+{
+    static uint8_t parent[RZ_LINK_MESSAGE_MAX];
+    spawn(n, 0, parent, parent_bytes);
 }
 
 static void show_cohort(void)
@@ -629,7 +634,7 @@ static bool lives(uint32_t slot, uint32_t incarnation)
            (rz_board_incarnation(word) == incarnation && rz_board_state(word) == RZ_PROCESS_ALIVE);
 }
 
-static bool do_spawn_word(const char *word, const char *argument, uint32_t number, uint32_t second)
+static bool do_spawn_word(const char *word, uint32_t number, uint32_t second)
 {
     if (strcmp(word, "failed") == 0) {
         while (lives(number, second ? second : 1)) {
@@ -648,7 +653,9 @@ static bool do_spawn_word(const char *word, const char *argument, uint32_t numbe
     } else if (strcmp(word, "replace") == 0) {
         replace(number, second);
     } else if (strcmp(word, "spawn") == 0) {
-        spawn(argument);
+        spawn(number, second, "parents", 7);
+    } else if (strcmp(word, "heavy") == 0) {
+        spawn_heavily(number, second);
     } else if (strcmp(word, "ack") == 0) {
         acknowledge(number);
     } else if (strcmp(word, "end") == 0) {
@@ -716,7 +723,7 @@ static void do_word(const char *word, const char *argument)
     uint32_t number = (uint32_t)atoi(argument);
     const char *comma = strchr(argument, ',');
     uint32_t second = comma ? (uint32_t)atoi(comma + 1) : 0;
-    if (do_spawn_word(word, argument, number, second) || do_snapshot_word(word, number) ||
+    if (do_spawn_word(word, number, second) || do_snapshot_word(word, number) ||
         helper_do_group_word(word, argument)) {
         return;
     }
