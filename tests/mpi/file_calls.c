@@ -585,6 +585,91 @@ static void pieces(void)
     }
 }
 
+/* ---- Reads past the end of the file ---- */
+
+enum {
+    READ_ALL,
+    READ_AT_ALL,
+    IREAD_ALL,
+    IREAD_AT_ALL,
+    SPLIT,
+    SPLIT_AT,
+    ORDERED,
+    SPLIT_ORDERED,
+    READS
+};
+
+/* Three elements, from the beginning of the file on, or of the part of this rank. */
+static void read_by(int call, MPI_File file, int *buffer, MPI_Datatype type, MPI_Status *status)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int error = MPI_SUCCESS;
+    CHECK(MPI_File_seek(file, 0, MPI_SEEK_SET) == MPI_SUCCESS);
+    CHECK(MPI_File_seek_shared(file, 0, MPI_SEEK_SET) == MPI_SUCCESS);
+    if (call == READ_ALL) {
+        error = MPI_File_read_all(file, buffer, 3, type, status);
+    } else if (call == READ_AT_ALL) {
+        error = MPI_File_read_at_all(file, 0, buffer, 3, type, status);
+    } else if (call == IREAD_ALL) {
+        error = MPI_File_iread_all(file, buffer, 3, type, &request);
+    } else if (call == IREAD_AT_ALL) {
+        error = MPI_File_iread_at_all(file, 0, buffer, 3, type, &request);
+    } else if (call == SPLIT) {
+        CHECK(MPI_File_read_all_begin(file, buffer, 3, type) == MPI_SUCCESS);
+        error = MPI_File_read_all_end(file, buffer, status);
+    } else if (call == SPLIT_AT) {
+        CHECK(MPI_File_read_at_all_begin(file, 0, buffer, 3, type) == MPI_SUCCESS);
+        error = MPI_File_read_at_all_end(file, buffer, status);
+    } else if (call == ORDERED) {
+        error = MPI_File_read_ordered(file, buffer, 3, type, status);
+    } else {
+        CHECK(MPI_File_read_ordered_begin(file, buffer, 3, type) == MPI_SUCCESS);
+        error = MPI_File_read_ordered_end(file, buffer, status);
+    }
+    CHECK(error == MPI_SUCCESS);
+    if (request != MPI_REQUEST_NULL) {
+        CHECK(MPI_Wait(&request, status) == MPI_SUCCESS);
+    }
+}
+
+/* What lies behind the end of the file leaves the memory as it is; the status counts the rest. */
+static void past_end(const char *with_aggregators)
+{
+    enum { IN_FILE = 9, EACH = 12 };
+    const int in_file[IN_FILE] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    MPI_File file = open_new();
+    MPI_Datatype pairs;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "romio_cb_read", with_aggregators);
+    MPI_Info_set(info, "cb_buffer_size", "16");
+    CHECK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", info) == MPI_SUCCESS);
+    if (rank == 0) {
+        CHECK(MPI_File_write_at(file, 0, in_file, IN_FILE, MPI_INT, MPI_STATUS_IGNORE) ==
+              MPI_SUCCESS);
+    }
+    everyone(file);
+    MPI_Type_vector(2, 2, 3, MPI_INT, &pairs); /* 4 ints in 5 */
+    MPI_Type_commit(&pairs);
+    for (int call = 0; call < READS; call++) {
+        int buffer[15], n, first = call >= ORDERED ? rank * EACH : 0;
+        int there = IN_FILE - first < 0 ? 0 : IN_FILE - first;
+        MPI_Status status;
+        memset(buffer, 0xee, sizeof(buffer));
+        read_by(call, file, buffer, pairs, &status);
+        CHECK(MPI_Get_elements(&status, pairs, &n) == MPI_SUCCESS && n == there);
+        for (int i = 0, data = 0; i < 15; i++) {
+            bool read = i % 5 != 2 && data < there;
+            CHECK(buffer[i] == (read ? in_file[data] : (int)0xeeeeeeee));
+            data += i % 5 != 2;
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Type_free(&pairs);
+    MPI_Info_free(&info);
+    close_file(file);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -607,6 +692,9 @@ int main(int argc, char **argv)
     atomic();
     pipes();
     pieces();
+    past_end("enable");
+    past_end("automatic");
+    past_end("disable");
     MPI_Finalize();
     return 0;
 }

@@ -392,6 +392,10 @@ static void read_step(MPI_File file, struct dice *dice)
     check_position(file, call, place, memory.bytes, view.unit);
     for (int i = 0; i < there; i++) {
         CHECK(*byte_at(&memory, i) == model[offset_of(&view, place * view.unit + i)]);
+        *byte_at(&memory, i) = 0xee;
+    }
+    for (size_t i = 0; i < memory.room_bytes; i++) { /* all else is as it was */
+        CHECK(memory.room[i] == 0xee);
     }
     drop_memory(&memory);
     drop_view(&view);

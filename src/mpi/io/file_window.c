@@ -109,7 +109,6 @@ static int read_run(struct rz_file_window *window, MPI_Count at, MPI_Count to,
     if (cause == 0 && done < bytes) {
         MPI_Offset end = window->begin + at + (MPI_Offset)done;
         *end_of_file = end < *end_of_file ? end : *end_of_file;
-        memset(window->bytes + at + done, 0, bytes - done);
     }
     return rz_file_system_error(cause, "read", file->name);
 }

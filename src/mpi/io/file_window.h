@@ -34,7 +34,7 @@ void rz_file_window_mark(struct rz_file_window *window, const struct rz_file_pie
 
 /* Writes what is marked. rz_file_window_read: reads it, and perhaps what lies between;
  * *end_of_file: the smallest offset that was found to be behind the end; unchanged if none was.
- * What lies behind the end is 0. */
+ * From there on `bytes` holds nothing of the file. */
 int rz_file_window_write(struct rz_file_window *window);
 int rz_file_window_read(struct rz_file_window *window, MPI_Offset *end_of_file);
 

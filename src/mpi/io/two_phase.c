@@ -28,9 +28,9 @@ struct domain_side {
     bool walks;
 };
 
-/* Of an answer to a read. */
+/* Of an answer to a read. bytes: how many lie before the end of the file; they come first. */
 struct read_answer {
-    int64_t end_of_file, error;
+    int64_t end_of_file, error, bytes;
 };
 
 struct two_phase {
@@ -222,6 +222,9 @@ static void move_data(struct two_phase *two, struct domain_side *side, char *mes
                       MPI_Count bytes)
 {
     struct rz_access *access = &two->access;
+    if (bytes == 0) {
+        return;
+    }
     if (access->row && access->writes) {
         memcpy(message, access->row + side->position, (size_t)bytes);
     } else if (access->row) {
@@ -309,7 +312,19 @@ static int stage_write(struct rz_file_op *op)
     return stage_round(op);
 }
 
-/* The data of the answers reach the program. */
+/* Goes past data that are not there: the memory of the program keeps what it has. */
+static void skip_data(struct two_phase *two, struct domain_side *side, MPI_Count bytes)
+{
+    if (bytes == 0) {
+        return;
+    }
+    side->position += bytes;
+    if (!two->access.row) {
+        rz_walk_seek(&side->memory, side->position);
+    }
+}
+
+/* The data of the answers reach the program, as far as the file has some. */
 static int stage_answered(struct rz_file_op *op)
 {
     struct two_phase *two = of_op(op);
@@ -328,26 +343,33 @@ static int stage_answered(struct rz_file_op *op)
         }
         two->end_of_file =
             answer.end_of_file < two->end_of_file ? answer.end_of_file : two->end_of_file;
-        move_data(two, &two->sides[a], (char *)(uintptr_t)message + sizeof(answer), amount->bytes);
+        rz_assert(answer.bytes >= 0 && answer.bytes <= amount->bytes);
+        move_data(two, &two->sides[a], (char *)(uintptr_t)message + sizeof(answer), answer.bytes);
+        skip_data(two, &two->sides[a], amount->bytes - answer.bytes);
     }
     two->round++;
     return stage_round(op);
 }
 
-/* The aggregator's answer to one member: the pieces of its list. */
-static void fill_answer(struct two_phase *two, int member, const struct read_answer *answer)
+/* The aggregator's answer to one member: the pieces of its list, up to the end of the file. */
+static void fill_answer(struct two_phase *two, int member, struct read_answer answer)
 {
     const struct rz_amount *amount = arriving_of(two, member);
     const char *list = row_at(&two->in, member);
-    char *to = row_at(&two->out, member);
-    memcpy(to, answer, sizeof(*answer));
-    to += sizeof(*answer);
-    for (int64_t k = 0; k < amount->pieces; k++) {
+    char *to = row_at(&two->out, member), *data = to + sizeof(answer);
+    for (int64_t k = 0; k < amount->pieces && answer.error == MPI_SUCCESS; k++) {
         struct rz_file_piece piece;
         memcpy(&piece, list + (size_t)k * sizeof(piece), sizeof(piece));
-        memcpy(to, two->window.bytes + (piece.offset - two->window.begin), (size_t)piece.bytes);
-        to += piece.bytes;
+        MPI_Count there = answer.end_of_file - piece.offset;
+        if (there <= 0) {
+            break;
+        }
+        there = there < piece.bytes ? there : piece.bytes;
+        memcpy(data + answer.bytes, two->window.bytes + (piece.offset - two->window.begin),
+               (size_t)there);
+        answer.bytes += there;
     }
+    memcpy(to, &answer, sizeof(answer));
 }
 
 /* A read: the aggregators have the lists; they read, and answer. */
@@ -369,7 +391,7 @@ static int stage_read(struct rz_file_op *op)
     row_line_up(&two->out, two->size);
     for (int i = 0; i < two->size; i++) {
         if (two->out.counts[i] > 0) {
-            fill_answer(two, i, &answer);
+            fill_answer(two, i, answer);
         }
     }
     row_clear(&two->in, two->size);
