@@ -231,6 +231,88 @@ static void views(void)
     close_file(file);
 }
 
+/* Two blocks of `each` bytes, the second at the offset `second`, in tiles of that extent. */
+static MPI_Datatype two_blocks(int each, MPI_Aint second, MPI_Aint extent)
+{
+    MPI_Datatype blocks, type;
+    const MPI_Aint places[] = {0, second};
+    MPI_Type_create_hindexed_block(2, each, places, MPI_BYTE, &blocks);
+    MPI_Type_create_resized(blocks, 0, extent, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_free(&blocks);
+    return type;
+}
+
+/* Writes text through tiles of two blocks, all of one rank. */
+static void tiles_of(int each, MPI_Aint second, MPI_Aint extent, MPI_Offset disp,
+                     const char *expected)
+{
+    char text[26], found[64] = "";
+    MPI_File file;
+    MPI_Datatype type = two_blocks(each, second, extent);
+    int n = 0, got;
+    for (int i = 0; i < 26; i++) {
+        text[i] = (char)('a' + i);
+        n += strchr(expected, text[i]) ? i + 1 - n : 0;
+    }
+    CHECK(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL,
+                        &file) == MPI_SUCCESS);
+    CHECK(MPI_File_set_size(file, 0) == MPI_SUCCESS);
+    CHECK(MPI_File_set_view(file, disp, MPI_BYTE, type, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_write_at_all(file, 0, text, n, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    MPI_Status status;
+    CHECK(MPI_File_read_at(file, 0, found, 63, MPI_BYTE, &status) == MPI_SUCCESS);
+    MPI_Get_count(&status, MPI_BYTE, &got);
+    for (int i = 0; i < got; i++) {
+        found[i] = (char)(found[i] == 0 ? '.' : found[i]);
+    }
+    CHECK(strcmp(found, expected) == 0);
+    MPI_Type_free(&type);
+    close_file(file);
+    CHECK(MPI_File_delete(name, MPI_INFO_NULL) == MPI_SUCCESS);
+}
+
+static void refused(MPI_File file, MPI_Datatype type, const char *why)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int n, error = MPI_File_set_view(file, 0, MPI_BYTE, type, "native", MPI_INFO_NULL);
+    CHECK(class_of(error) == MPI_ERR_ARG);
+    MPI_Error_string(error, text, &n);
+    CHECK(rank != 0 || strstr(text, why));
+    MPI_Type_free(&type);
+}
+
+/* One tile must not fall or overlap; tiles may begin before the last one ends, as those of HDF5 and
+ * PnetCDF do. Data lie where the formula says, the later ones above. */
+static void tiles(void)
+{
+    if (rank == 0) {
+        tiles_of(4, 8, 12, 0, "abcd....efghijkl....mnop");
+        tiles_of(4, 8, 4, 0, "abcdijklefghmnop");
+        tiles_of(2, 2, 2, 0, "abefijkl"); /* the middle of each tile is written twice */
+        tiles_of(2, 2, 0, 1, ".efgh");
+        tiles_of(2, 4, -2, 2,
+                 "efab"
+                 "gh"
+                 "cd");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File file = open_new();
+    MPI_Datatype type = two_blocks(4, 8, -4);
+    char data[12] = "";
+    int got = class_of(MPI_File_set_view(file, 0, MPI_BYTE, type, "native", MPI_INFO_NULL));
+    CHECK(got == MPI_SUCCESS);
+    CHECK(MPI_File_write_at_all(file, 0, data, 8, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    got = class_of(MPI_File_write_at_all(file, 0, data, 9, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK(got == MPI_ERR_ARG); /* the second tile would lie before the file */
+    CHECK(class_of(MPI_File_seek(file, 0, MPI_SEEK_END)) == MPI_ERR_ARG);
+    MPI_Type_free(&type);
+    refused(file, two_blocks(4, 2, 20), "displacements that do not grow");
+    refused(file, two_blocks(4, -8, 20), "displacements that do not grow");
+    close_file(file);
+}
+
 static void check_hint(MPI_Info info, const char *key, const char *expected)
 {
     char value[MPI_MAX_INFO_VAL];
@@ -683,6 +765,7 @@ int main(int argc, char **argv)
     modes();
     sequential();
     views();
+    tiles();
     hints();
     commits();
     error_handlers();

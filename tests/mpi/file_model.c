@@ -30,6 +30,9 @@ struct view {
     int unit;
     MPI_Datatype etype, filetype;
     int tile, n_tile;     /* extent of the filetype, and how many bytes of data it has */
+    int span;             /* from its first byte to its last, and gaps behind it */
+    MPI_Offset low, high; /* where data may lie */
+    bool one_tile;        /* an access must not go further */
     int at[4 * DATA_MAX]; /* of each byte of data within a tile */
 };
 
@@ -53,6 +56,29 @@ static MPI_Datatype unit_type(int unit)
     }
     MPI_Type_contiguous(3, MPI_BYTE, &type);
     return committed(type);
+}
+
+/* The extent may be less than the span, 0 or negative: then tiles overlap. What is written must
+ * not overlap that of other ranks: either in one tile only, or each rank in a part of the file. */
+static void draw_extent(struct view *view, bool shares)
+{
+    int part = FILE_MAX / size;
+    view->tile = view->span;
+    view->low = 0;
+    view->high = FILE_MAX;
+    view->one_tile = false;
+    if (draw(3) > 0) {
+        return;
+    }
+    view->tile = draw(4) == 0 ? 0 : draw(2 * view->span) - view->span;
+    if (draw(2) == 0) {
+        view->one_tile = !shares;
+        view->disp += view->tile < 0 ? FILE_MAX / 2 : 0;
+        return;
+    }
+    view->low = (MPI_Offset)rank * part;
+    view->high = view->low + part;
+    view->disp += view->tile < 0 ? view->high - view->span - 20 : view->low;
 }
 
 /* Tiles of blocks; each block belongs to one of the ranks, or to none. All ranks draw the tile of
@@ -83,7 +109,8 @@ static void draw_view(struct view *view, bool shares)
         }
         at += length * view->unit;
     }
-    view->tile = at + draw(4);
+    view->span = at + draw(4);
+    draw_extent(view, shares);
     MPI_Datatype blocked;
     view->etype = unit_type(view->unit);
     MPI_Type_create_hindexed(n, lengths, places, view->etype, &blocked);
@@ -341,11 +368,18 @@ static void check_position(MPI_File file, enum call call, MPI_Offset place, int 
     CHECK(now == place + (moves_pointer(call) ? bytes / unit : 0));
 }
 
-/* How much of the data a view can take before the file of the model would be too large. */
+/* How much data an access may have from that place on. */
 static int most_of(const struct view *view, MPI_Offset place)
 {
-    MPI_Offset last = (FILE_MAX - view->disp) / view->tile - 2;
-    MPI_Offset most = last * view->n_tile - place * view->unit;
+    MPI_Offset tiles = DATA_MAX;
+    if (view->one_tile) {
+        tiles = 1;
+    } else if (view->tile > 0) {
+        tiles = (view->high - view->disp - view->span) / view->tile + 1;
+    } else if (view->tile < 0) {
+        tiles = (view->disp - view->low) / -view->tile + 1;
+    }
+    MPI_Offset most = tiles * view->n_tile - place * view->unit;
     return most < 0 ? 0 : most > DATA_MAX ? DATA_MAX : (int)most;
 }
 
@@ -382,7 +416,7 @@ static void read_step(MPI_File file, struct dice *dice)
     MPI_Offset place = draw(20);
     CHECK(MPI_File_set_view(file, view.disp, view.etype, view.filetype, "native", MPI_INFO_NULL) ==
           MPI_SUCCESS);
-    draw_memory(&memory, DATA_MAX, view.unit, dice);
+    draw_memory(&memory, view.tile < 0 ? most_of(&view, place) : DATA_MAX, view.unit, dice);
     CHECK(read_by(call, file, place, &memory, &status) == MPI_SUCCESS);
     int there = 0;
     while (there < memory.bytes && offset_of(&view, place * view.unit + there) < model_size) {

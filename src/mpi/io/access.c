@@ -7,7 +7,7 @@
 static int check(const struct rz_view *view, MPI_Count place, MPI_Count count, MPI_Count element,
                  MPI_Count *bytes, MPI_Count *first)
 {
-    MPI_Count end, whole, last;
+    MPI_Count end, whole, last, back;
     if (__builtin_mul_overflow(count, element, bytes) ||
         __builtin_mul_overflow(place, view->unit, first) ||
         __builtin_add_overflow(*first, *bytes, &end)) {
@@ -28,6 +28,14 @@ static int check(const struct rz_view *view, MPI_Count place, MPI_Count count, M
         __builtin_add_overflow(last, view->disp + view->stored->true_lb, &last) ||
         __builtin_add_overflow(last, view->stored->true_extent, &last)) {
         return rzm_error(MPI_ERR_ARG, "the file would end behind 2^63 bytes");
+    }
+    /* Tiles that go back: the last one begins first. */
+    if (__builtin_mul_overflow((end - 1) / view->stored->size, view->stored->extent, &back) ||
+        back < -(view->disp + view->stored->true_lb)) {
+        return rzm_error(MPI_ERR_ARG,
+                         "the data would begin before the file: the extent of the "
+                         "filetype is %lld",
+                         (long long)view->stored->extent);
     }
     return MPI_SUCCESS;
 }
@@ -181,6 +189,5 @@ bool rz_access_is_row(const struct rz_access *access, MPI_Offset *offset)
 
 void rz_access_span(const struct rz_access *access, MPI_Offset *begin, MPI_Offset *end)
 {
-    *begin = rz_view_offset(&access->view, access->place);
-    *end = rz_view_offset(&access->view, access->place + access->bytes - 1) + 1;
+    rz_view_span(&access->view, access->place, access->bytes, begin, end);
 }

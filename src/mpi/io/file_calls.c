@@ -282,7 +282,11 @@ int rz_file_seek_from(struct rz_file *file, MPI_Count from, MPI_Offset offset, i
         if (error != MPI_SUCCESS) {
             return error;
         }
-        from = (rz_view_place(&file->view, size) + file->view.unit - 1) / file->view.unit;
+        from = rz_view_place(&file->view, size);
+        if (from < 0) {
+            return rzm_error(MPI_ERR_ARG, "no place of the view lies behind the end of the file");
+        }
+        from = (from + file->view.unit - 1) / file->view.unit;
         break;
     default:
         return rzm_error(MPI_ERR_ARG,

@@ -411,8 +411,9 @@ static MPI_Count bytes_read(const struct two_phase *two)
     if (two->end_of_file == INT64_MAX || access->bytes == 0) {
         return access->bytes;
     }
-    MPI_Count before = rz_view_place(&access->view, two->end_of_file) - access->place;
-    return before < 0 ? 0 : before < access->bytes ? before : access->bytes;
+    return rz_view_search(&access->view, access->place, access->place + access->bytes,
+                          two->end_of_file) -
+           access->place;
 }
 
 static int stage_round(struct rz_file_op *op)
@@ -630,10 +631,10 @@ static int tell_bounds(struct two_phase *two)
 {
     struct rz_access *access = &two->access;
     struct access_bounds *mine = &two->bounds[two->rank];
-    *mine = (struct access_bounds){.bytes = access->bytes,
-                                   .node = rz_engine.info->node,
-                                   .apart = access->view.overlaps || two->op.file->atomic};
+    *mine = (struct access_bounds){
+        .bytes = access->bytes, .node = rz_engine.info->node, .apart = two->op.file->atomic};
     if (access->bytes > 0) {
+        mine->apart |= !rz_view_grows(&access->view, access->place, access->bytes);
         rz_access_span(access, &mine->begin, &mine->end);
         mine->piece = access->writes ? piece_length(access) : 0;
     }

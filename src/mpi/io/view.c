@@ -58,25 +58,20 @@ static struct span span_of(const struct rz_layout *layout)
     return all;
 }
 
-static int check_filetype(const struct rz_datatype *stored, bool writes, bool *overlaps)
+/* One tile is judged: where its repetitions lie matters to an access that reaches a second one. */
+static int check_filetype(const struct rz_datatype *stored, bool writes, struct rz_view *view)
 {
-    struct span span = {0}, one = span_of(stored->layout);
-    span_repeat(&span, &one, 0, stored->extent, 2);
+    struct span span = span_of(stored->layout);
     if (span.any && (span.first < 0 || span.falls)) {
         return rzm_error(MPI_ERR_ARG, "filetype has %s",
                          span.falls ? "displacements that do not grow" : "negative displacements");
-    }
-    if (span.any && stored->extent <= 0) {
-        return rzm_error(MPI_ERR_ARG,
-                         "the extent of filetype is %lld: its repetitions would not "
-                         "grow",
-                         (long long)stored->extent);
     }
     if (writes && span.overlaps) {
         return rzm_error(MPI_ERR_ARG, "filetype has parts that overlap, in a file that may be "
                                       "written");
     }
-    *overlaps = span.overlaps;
+    view->overlaps = span.overlaps;
+    view->tiles_mix = span.any && span.first + stored->extent < span.end;
     return MPI_SUCCESS;
 }
 
@@ -120,7 +115,7 @@ int rz_view_make(struct rz_view *view, MPI_Offset disp, struct rz_datatype *etyp
     if (error != MPI_SUCCESS) {
         return error;
     }
-    error = check_filetype(made.stored, writes, &made.overlaps);
+    error = check_filetype(made.stored, writes, &made);
     if (error != MPI_SUCCESS) {
         rz_datatype_release(made.stored);
         return error;
@@ -168,21 +163,30 @@ MPI_Offset rz_view_offset(const struct rz_view *view, MPI_Count place)
     return offset;
 }
 
-MPI_Count rz_view_place(const struct rz_view *view, MPI_Offset offset)
+bool rz_view_grows(const struct rz_view *view, MPI_Count place, MPI_Count bytes)
+{
+    MPI_Count size = view->stored->size;
+    return !view->overlaps && (!view->tiles_mix || place / size == (place + bytes - 1) / size);
+}
+
+void rz_view_span(const struct rz_view *view, MPI_Count place, MPI_Count bytes, MPI_Offset *begin,
+                  MPI_Offset *end)
 {
     const struct rz_datatype *stored = view->stored;
-    MPI_Offset from_first = offset - view->disp - stored->true_lb;
-    if (stored->size == 0 || from_first <= 0) {
-        return 0;
+    if (rz_view_grows(view, place, bytes)) {
+        *begin = rz_view_offset(view, place);
+        *end = rz_view_offset(view, place + bytes - 1) + 1;
+        return;
     }
-    if (view->is_row) {
-        return from_first;
-    }
-    /* Offsets grow with places: the first place that is not before the offset is searched for. */
-    MPI_Count low = 0, high;
-    if (__builtin_mul_overflow(from_first / stored->extent + 2, stored->size, &high)) {
-        high = INT64_MAX / 2;
-    }
+    MPI_Offset first = place / stored->size * stored->extent;
+    MPI_Offset last = (place + bytes - 1) / stored->size * stored->extent;
+    *begin = view->disp + stored->true_lb + (first < last ? first : last);
+    *end = view->disp + stored->true_lb + (first < last ? last : first) + stored->true_extent;
+}
+
+MPI_Count rz_view_search(const struct rz_view *view, MPI_Count low, MPI_Count high,
+                         MPI_Offset offset)
+{
     while (low < high) {
         MPI_Count middle = low + (high - low) / 2;
         if (rz_view_offset(view, middle) < offset) {
@@ -192,4 +196,28 @@ MPI_Count rz_view_place(const struct rz_view *view, MPI_Offset offset)
         }
     }
     return low;
+}
+
+MPI_Count rz_view_place(const struct rz_view *view, MPI_Offset offset)
+{
+    const struct rz_datatype *stored = view->stored;
+    MPI_Offset from_first = offset - view->disp - stored->true_lb;
+    MPI_Count tile = 0, place, end;
+    if (stored->size == 0 || from_first <= 0) {
+        return 0;
+    }
+    if (view->is_row) {
+        return from_first;
+    }
+    if (from_first >= stored->true_extent) { /* the first tile whose end is not before the offset */
+        if (stored->extent <= 0) {
+            return -1;
+        }
+        tile = (from_first - stored->true_extent) / stored->extent + 1;
+    }
+    if (__builtin_mul_overflow(tile, stored->size, &place) ||
+        __builtin_add_overflow(place, stored->size, &end)) {
+        return -1;
+    }
+    return rz_view_search(view, place, end, offset);
 }

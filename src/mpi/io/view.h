@@ -16,7 +16,9 @@ struct rz_view {
     struct rz_datatype *stored; /* the filetype as it is in the file, retained */
     MPI_Count unit;             /* bytes of an etype in the file */
     bool is_row;                /* the data are one row, from disp + stored->true_lb on */
-    bool overlaps;              /* a byte of the file belongs to several places: only for reading */
+    bool overlaps; /* within a tile a byte belongs to several places: only for reading */
+    bool
+        tiles_mix; /* a tile (a repetition of the filetype) begins before the end of the last one */
 };
 
 /* The arguments of MPI_File_set_view; disp >= 0. writes: the file may be written. An error about
@@ -34,7 +36,21 @@ void rz_view_walk(const struct rz_view *view, MPI_Count place, struct rz_walk *w
 /* The offset in the file of that place. */
 MPI_Offset rz_view_offset(const struct rz_view *view, MPI_Count place);
 
-/* How many data bytes of the view lie before that offset of the file. */
+/* Whether the offsets of these places grow from each to the next. bytes > 0 in this and the next.
+ */
+bool rz_view_grows(const struct rz_view *view, MPI_Count place, MPI_Count bytes);
+
+/* All these places lie in [*begin, *end), which is no larger than needed if their offsets grow. */
+void rz_view_span(const struct rz_view *view, MPI_Count place, MPI_Count bytes, MPI_Offset *begin,
+                  MPI_Offset *end);
+
+/* The first place of [low, high] that does not lie before that offset of the file, or high. The
+ * offsets of the places must grow. */
+MPI_Count rz_view_search(const struct rz_view *view, MPI_Count low, MPI_Count high,
+                         MPI_Offset offset);
+
+/* The first place of the view that does not lie before that offset; -1: there is none (the tiles
+ * do not move ahead). If offsets grow it is also how many bytes of data lie before. */
 MPI_Count rz_view_place(const struct rz_view *view, MPI_Offset offset);
 
 #endif

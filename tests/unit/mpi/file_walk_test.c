@@ -163,6 +163,57 @@ static void places_and_offsets_of_views_agree(void **unused)
     }
 }
 
+/* The same data in tiles that may begin before the last one ends, or do not move ahead. */
+static struct listed in_other_tiles(struct listed listed)
+{
+    struct rz_datatype *resized;
+    int extent = draw(2 * (int)listed.type->extent + 20) - (int)listed.type->extent / 2;
+    int error = rzm_type_create_resized(listed.type, 0, extent, &resized, false);
+    assert_int_equal(error, MPI_SUCCESS);
+    if (!rz_datatype_is_permanent(listed.type)) {
+        rz_datatype_release(listed.type);
+    }
+    resized->object.flags |= RZ_DATATYPE_COMMITTED;
+    listed.type = resized;
+    return listed;
+}
+
+static void tiles_may_overlap(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+        state = seed;
+        struct listed listed = in_other_tiles(draw_type());
+        struct rz_view view;
+        MPI_Offset begin, end;
+        bool ahead = listed.type->extent > 0;
+        int error = rz_view_make(&view, 9999, rz_datatype_of(MPI_BYTE), listed.type,
+                                 rz_datarep_native, true);
+        assert_int_equal(error, MPI_SUCCESS);
+        for (int i = 0; i < 20; i++) {
+            int64_t place = draw(3 * (int)listed.type->size), last = INT64_MIN,
+                    any = 9000 + draw(3000);
+            MPI_Count bytes = 1 + draw(2 * (int)listed.type->size), first = 0;
+            bool grows = true;
+            rz_view_span(&view, place, bytes, &begin, &end);
+            for (MPI_Count k = 0; k < bytes; k++) {
+                int64_t offset = 9999 + offset_at(&listed, place + k);
+                assert_true(begin <= offset && offset < end);
+                grows &= offset > last;
+                last = offset;
+            }
+            assert_true(grows || !rz_view_grows(&view, place, bytes));
+            while ((ahead || first < listed.type->size) && 9999 + offset_at(&listed, first) < any) {
+                first++;
+            }
+            bool there = ahead || first < listed.type->size;
+            assert_int_equal(rz_view_place(&view, any), there ? first : -1);
+        }
+        rz_view_release(&view);
+        drop(&listed);
+    }
+}
+
 /* ---- Domains ---- */
 
 static void windows_divide_the_file(void **unused)
@@ -297,6 +348,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walk_visits_each_byte_once_in_order),
         cmocka_unit_test(places_and_offsets_of_views_agree),
+        cmocka_unit_test(tiles_may_overlap),
         cmocka_unit_test(windows_divide_the_file),
         cmocka_unit_test(amounts_are_those_of_the_windows),
         cmocka_unit_test(windows_touch_what_is_marked),
