@@ -29,7 +29,8 @@ typedef int MPI_Fint;
 #define RZ_F_OF(symbol) symbol
 #define RZ_C(name) name
 #endif
-#define RZ_F(symbol) __attribute__((visibility("default"))) RZ_F_OF(symbol)
+#define RZ_F_PUBLIC __attribute__((visibility("default")))
+#define RZ_F(symbol) RZ_F_PUBLIC RZ_F_OF(symbol)
 
 /* ---- Arguments (mpifort_arguments.c) ---- */
 
@@ -111,7 +112,16 @@ static inline void rz_mpifort_return(MPI_Fint *ierror, int error)
     }
 }
 
-/* ---- Functions of the user (mpifort_callbacks.c) ---- */
+/* ---- Attributes (mpifort_attributes.c) ---- */
+
+/* What the C library keeps for a number of Fortran: the address of an MPI_Aint (is_integer: of an
+ * MPI_Fint) with that value, which stays until the process ends. NULL: no memory. */
+void *rz_mpifort_attribute_of(MPI_Aint value, bool is_integer);
+
+/* What Fortran sees of an attribute: the number that Fortran has set, or the address that C has. */
+MPI_Aint rz_mpifort_attribute_value(void *attribute);
+
+/* ---- Functions of the user (mpifort_callbacks.c; of attributes mpifort_attributes.c) ---- */
 
 /*
  * C's functions for operations and error handlers have no argument that says which function of the

@@ -4,8 +4,6 @@
 
 #include "mpifort/mpifort.h"
 
-#define PUBLIC __attribute__((visibility("default")))
-
 /* ---- Slots ---- */
 
 /* X(00) to X(77): 64 slots; with a 0 before it the number is an octal constant. */
@@ -83,117 +81,6 @@ POOL(file, rz_mpifort_errhandler, MPI_File_errhandler_function)
 POOL(session, rz_mpifort_errhandler, MPI_Session_errhandler_function)
 POOL(win, rz_mpifort_errhandler, MPI_Win_errhandler_function)
 
-/* ---- Attributes ---- */
-
-typedef void rz_mpifort_copy_function(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *extra,
-                                      MPI_Aint *in, MPI_Aint *out, MPI_Fint *flag, MPI_Fint *error);
-typedef void rz_mpifort_delete_function(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *value,
-                                        MPI_Aint *extra, MPI_Fint *error);
-typedef void rz_mpifort_old_copy_function(MPI_Fint *object, MPI_Fint *keyval, MPI_Fint *extra,
-                                          MPI_Fint *in, MPI_Fint *out, MPI_Fint *flag,
-                                          MPI_Fint *error);
-typedef void rz_mpifort_old_delete_function(MPI_Fint *object, MPI_Fint *keyval, MPI_Fint *value,
-                                            MPI_Fint *extra, MPI_Fint *error);
-
-static struct rz_mpifort_key *keys; /* all, so that they are reachable */
-static pthread_mutex_t keys_lock = PTHREAD_MUTEX_INITIALIZER;
-
-struct rz_mpifort_key *rz_mpifort_key_new(rz_mpifort_function *copy, rz_mpifort_function *delete,
-                                          MPI_Aint extra, bool old)
-{
-    struct rz_mpifort_key *key = malloc(sizeof(*key));
-    if (key) {
-        pthread_mutex_lock(&keys_lock);
-        *key = (struct rz_mpifort_key){copy, delete, extra, old, keys};
-        keys = key;
-        pthread_mutex_unlock(&keys_lock);
-    }
-    return key;
-}
-
-static int copy_by(const struct rz_mpifort_key *key, MPI_Fint object, int keyval, void *in,
-                   void **out, int *flag)
-{
-    MPI_Fint error = MPI_SUCCESS, f_flag = 0;
-    MPI_Aint extra = key->extra, from = (MPI_Aint)in, to = 0;
-    if (key->old) {
-        MPI_Fint old_extra = (MPI_Fint)extra, old_from = (MPI_Fint)from, old_to = 0;
-        ((rz_mpifort_old_copy_function *)key->copy)(&object, &keyval, &old_extra, &old_from,
-                                                    &old_to, &f_flag, &error);
-        to = old_to;
-    } else {
-        ((rz_mpifort_copy_function *)key->copy)(&object, &keyval, &extra, &from, &to, &f_flag,
-                                                &error);
-    }
-    *flag = f_flag != 0;
-    if (*flag) {
-        *out = (void *)to;
-    }
-    return error;
-}
-
-static int delete_by(const struct rz_mpifort_key *key, MPI_Fint object, int keyval, void *value)
-{
-    MPI_Fint error = MPI_SUCCESS;
-    MPI_Aint extra = key->extra, f_value = (MPI_Aint)value;
-    if (key->old) {
-        MPI_Fint old_extra = (MPI_Fint)extra, old_value = (MPI_Fint)f_value;
-        ((rz_mpifort_old_delete_function *)key->delete)(&object, &keyval, &old_value, &old_extra,
-                                                        &error);
-    } else {
-        ((rz_mpifort_delete_function *)key->delete)(&object, &keyval, &f_value, &extra, &error);
-    }
-    return error;
-}
-
-#define ATTRIBUTE(kind, Kind, type)                                                                \
-    int rz_mpifort_##kind##_copy(type object, int keyval, void *extra, void *in, void *out,        \
-                                 int *flag)                                                        \
-    {                                                                                              \
-        return copy_by(extra, PMPI_##Kind##_toint(object), keyval, in, out, flag);                 \
-    }                                                                                              \
-    int rz_mpifort_##kind##_delete(type object, int keyval, void *value, void *extra)              \
-    {                                                                                              \
-        return delete_by(extra, PMPI_##Kind##_toint(object), keyval, value);                       \
-    }
-ATTRIBUTE(comm, Comm, MPI_Comm)
-ATTRIBUTE(type, Type, MPI_Datatype)
-ATTRIBUTE(win, Win, MPI_Win)
-
-/* The functions of MPI for copying and deleting, as Fortran calls them. */
-#define PREDEFINED(kind)                                                                           \
-    PUBLIC void mpi_##kind##null_copy_fn_(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *extra,     \
-                                          MPI_Aint *in, MPI_Aint *out, MPI_Fint *flag,             \
-                                          MPI_Fint *error)                                         \
-    {                                                                                              \
-        (void)object, (void)keyval, (void)extra, (void)in, (void)out;                              \
-        *flag = 0;                                                                                 \
-        *error = MPI_SUCCESS;                                                                      \
-    }                                                                                              \
-    PUBLIC void mpi_##kind##null_delete_fn_(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *value,   \
-                                            MPI_Aint *extra, MPI_Fint *error)                      \
-    {                                                                                              \
-        (void)object, (void)keyval, (void)value, (void)extra;                                      \
-        *error = MPI_SUCCESS;                                                                      \
-    }
-#define DUP(kind, number)                                                                          \
-    PUBLIC void mpi_##kind##dup_fn_(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *extra,           \
-                                    number *in, number *out, MPI_Fint *flag, MPI_Fint *error)      \
-    {                                                                                              \
-        (void)object, (void)keyval, (void)extra;                                                   \
-        *out = *in;                                                                                \
-        *flag = 1;                                                                                 \
-        *error = MPI_SUCCESS;                                                                      \
-    }
-PREDEFINED()
-PREDEFINED(comm_)
-PREDEFINED(type_)
-PREDEFINED(win_)
-DUP(, MPI_Fint)
-DUP(comm_, MPI_Aint)
-DUP(type_, MPI_Aint)
-DUP(win_, MPI_Aint)
-
 /* ---- Generalised requests ---- */
 
 int rz_mpifort_query(void *extra, MPI_Status *status)
@@ -228,15 +115,15 @@ typedef void rz_mpifort_conversion(void *user, MPI_Fint *type, MPI_Fint *count, 
 typedef void rz_mpifort_conversion_c(void *user, MPI_Fint *type, MPI_Count *count, void *file,
                                      MPI_Offset *at, MPI_Aint *extra, MPI_Fint *error);
 
-PUBLIC void mpi_conversion_fn_null_(void *user, MPI_Fint *type, MPI_Fint *count, void *file,
-                                    MPI_Offset *at, MPI_Aint *extra, MPI_Fint *error)
+RZ_F_PUBLIC void mpi_conversion_fn_null_(void *user, MPI_Fint *type, MPI_Fint *count, void *file,
+                                         MPI_Offset *at, MPI_Aint *extra, MPI_Fint *error)
 {
     (void)user, (void)type, (void)count, (void)file, (void)at, (void)extra;
     *error = MPI_SUCCESS;
 }
 
-PUBLIC void mpi_conversion_fn_null_c_(void *user, MPI_Fint *type, MPI_Count *count, void *file,
-                                      MPI_Offset *at, MPI_Aint *extra, MPI_Fint *error)
+RZ_F_PUBLIC void mpi_conversion_fn_null_c_(void *user, MPI_Fint *type, MPI_Count *count, void *file,
+                                           MPI_Offset *at, MPI_Aint *extra, MPI_Fint *error)
 {
     (void)user, (void)type, (void)count, (void)file, (void)at, (void)extra;
     *error = MPI_SUCCESS;
@@ -291,13 +178,13 @@ struct rz_mpifort_watch *rz_mpifort_watch_of(rz_mpifort_function *function, MPI_
     return watch;
 }
 
-PUBLIC void rz_group_test_null_(MPI_Aint *extra, MPI_Fint *error)
+RZ_F_PUBLIC void rz_group_test_null_(MPI_Aint *extra, MPI_Fint *error)
 {
     (void)extra;
     *error = MPI_SUCCESS;
 }
 
-PUBLIC void rz_group_change_null_(MPI_Fint *rank, MPI_Fint *why, MPI_Aint *extra)
+RZ_F_PUBLIC void rz_group_change_null_(MPI_Fint *rank, MPI_Fint *why, MPI_Aint *extra)
 {
     (void)rank, (void)why, (void)extra;
 }

@@ -254,7 +254,8 @@ void RZ_F(mpi_keyval_create_)(rz_mpifort_function *copy, rz_mpifort_function *de
     rz_mpifort_return(ierror, error);
 }
 
-/* An attribute of MPI itself is the address of an int in C, and its value in Fortran. */
+/* An attribute of MPI itself is the address of an int in C, and its value in Fortran; but for
+ * MPI_WIN_BASE, the address of the memory in both. */
 static MPI_Aint value_of(int keyval, void *value)
 {
     bool of_comm = (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE) || keyval == MPIX_FT;
@@ -263,15 +264,17 @@ static MPI_Aint value_of(int keyval, void *value)
     if (keyval == MPI_WIN_SIZE) {
         return *(MPI_Aint *)value;
     }
-    return of_comm || of_win ? *(int *)value : (MPI_Aint)value;
+    return of_comm || of_win ? *(int *)value : rz_mpifort_attribute_value(value);
 }
 
 #define ATTRIBUTES(kind, Kind, Handle, type)                                                       \
     void RZ_F(mpi_##kind##_set_attr_)(MPI_Fint * object, MPI_Fint * keyval, MPI_Aint * value,      \
                                       MPI_Fint * ierror)                                           \
     {                                                                                              \
-        int error = RZ_C(MPI_##Kind##_set_attr)(RZ_C(MPI_##Handle##_fromint)(*object), *keyval,    \
-                                                (void *)*value);                                   \
+        void *attribute = rz_mpifort_attribute_of(*value, false);                                  \
+        int error = attribute ? RZ_C(MPI_##Kind##_set_attr)(RZ_C(MPI_##Handle##_fromint)(*object), \
+                                                            *keyval, attribute)                    \
+                              : rz_mpifort_no_memory();                                            \
         rz_mpifort_return(ierror, error);                                                          \
     }                                                                                              \
     void RZ_F(mpi_##kind##_get_attr_)(MPI_Fint * object, MPI_Fint * keyval, MPI_Aint * value,      \
@@ -292,8 +295,10 @@ ATTRIBUTES(win, Win, Win, MPI_Win)
 
 void RZ_F(mpi_attr_put_)(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *value, MPI_Fint *ierror)
 {
-    int error =
-        RZ_C(MPI_Comm_set_attr)(RZ_C(MPI_Comm_fromint)(*comm), *keyval, (void *)(MPI_Aint)*value);
+    void *attribute = rz_mpifort_attribute_of(*value, true);
+    int error = attribute
+                    ? RZ_C(MPI_Comm_set_attr)(RZ_C(MPI_Comm_fromint)(*comm), *keyval, attribute)
+                    : rz_mpifort_no_memory();
     rz_mpifort_return(ierror, error);
 }
 
