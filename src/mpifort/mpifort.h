@@ -54,8 +54,8 @@ char *rz_mpifort_string(const char *text, size_t length, bool both);
 /* Copies a C string to one of that length, filled up with blanks; what does not fit is cut off. */
 void rz_mpifort_pad(char *text, size_t length, const char *c);
 
-/* Items first, first + stride, ... of strings of that length up to a blank one, as a C array to be
- * freed by rz_mpifort_strings_free; NULL: no memory. */
+/* Items first, first + stride, ... of strings of that length up to a blank one, without blanks at
+ * both ends, as a C array to be freed by rz_mpifort_strings_free; NULL: no memory. */
 char **rz_mpifort_strings(const char *texts, size_t length, size_t first, size_t stride);
 
 /* Exactly n strings. */
@@ -159,12 +159,12 @@ int rz_mpifort_type_delete(MPI_Datatype type, int keyval, void *value, void *ext
 int rz_mpifort_win_copy(MPI_Win win, int keyval, void *extra, void *in, void *out, int *flag);
 int rz_mpifort_win_delete(MPI_Win win, int keyval, void *value, void *extra);
 
-/* Generalised requests. */
+/* Generalised requests: their functions get the variable of the user itself. */
 struct rz_mpifort_grequest {
     void (*query)(MPI_Aint *extra, MPI_Status *status, MPI_Fint *error);
     void (*free)(MPI_Aint *extra, MPI_Fint *error);
     void (*cancel)(MPI_Aint *extra, MPI_Fint *complete, MPI_Fint *error);
-    MPI_Aint extra;
+    MPI_Aint *extra; /* of the user, who may change it */
 };
 int rz_mpifort_query(void *extra, MPI_Status *status);
 int rz_mpifort_free(void *extra);

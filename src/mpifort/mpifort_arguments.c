@@ -103,7 +103,7 @@ static char **strings_of(const char *texts, size_t length, size_t first, size_t 
 {
     char **strings = calloc(n + 1, sizeof(*strings));
     for (size_t i = 0; strings && i < n; i++) {
-        strings[i] = rz_mpifort_string(texts + (first + i * stride) * length, length, false);
+        strings[i] = rz_mpifort_string(texts + (first + i * stride) * length, length, true);
         if (!strings[i]) {
             rz_mpifort_strings_free(strings);
             return NULL;

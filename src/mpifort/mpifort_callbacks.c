@@ -87,7 +87,7 @@ int rz_mpifort_query(void *extra, MPI_Status *status)
 {
     struct rz_mpifort_grequest *request = extra;
     MPI_Fint error = MPI_SUCCESS;
-    request->query(&request->extra, status, &error);
+    request->query(request->extra, status, &error);
     return error;
 }
 
@@ -95,7 +95,7 @@ int rz_mpifort_free(void *extra)
 {
     struct rz_mpifort_grequest *request = extra;
     MPI_Fint error = MPI_SUCCESS;
-    request->free(&request->extra, &error);
+    request->free(request->extra, &error);
     free(request);
     return error;
 }
@@ -104,7 +104,7 @@ int rz_mpifort_cancel(void *extra, int complete)
 {
     struct rz_mpifort_grequest *request = extra;
     MPI_Fint error = MPI_SUCCESS, f_complete = complete != 0;
-    request->cancel(&request->extra, &f_complete, &error);
+    request->cancel(request->extra, &f_complete, &error);
     return error;
 }
 

@@ -63,8 +63,8 @@ void RZ_F(mpi_info_get_string_)(MPI_Fint *info, char *key, MPI_Fint *buflen, cha
                       : rz_mpifort_no_memory();
     if (error == MPI_SUCCESS && *flag) {
         if (*buflen > 0) {
-            size_t room = (size_t)*buflen < value_len ? (size_t)*buflen : value_len;
-            rz_mpifort_pad(value, room, c_value);
+            c_value[*buflen < MPI_MAX_INFO_VAL ? *buflen : MPI_MAX_INFO_VAL] = '\0';
+            rz_mpifort_pad(value, value_len, c_value);
         }
         *buflen = length - 1;
     }
@@ -85,8 +85,8 @@ void RZ_F(mpi_session_get_nth_pset_)(MPI_Fint *session, MPI_Fint *info, MPI_Fint
                                                RZ_C(MPI_Info_fromint)(*info), *n, &length, c_name);
     if (error == MPI_SUCCESS) {
         if (*pset_len > 0) {
-            size_t room = (size_t)*pset_len < pset_name_len ? (size_t)*pset_len : pset_name_len;
-            rz_mpifort_pad(pset_name, room, c_name);
+            c_name[*pset_len < MPI_MAX_PSET_NAME_LEN ? *pset_len : MPI_MAX_PSET_NAME_LEN] = '\0';
+            rz_mpifort_pad(pset_name, pset_name_len, c_name);
         }
         *pset_len = length - 1;
     }
@@ -116,7 +116,7 @@ void RZ_F(mpi_comm_spawn_)(char *command, char *argv, MPI_Fint *maxprocs, MPI_Fi
     (void)PMPI_Comm_rank(PMPI_Comm_fromint(*comm), &rank);
     /* Only the root looks at the command and its arguments. */
     none = none || rank != *root;
-    char *c_command = rz_mpifort_string(command, rank == *root ? command_len : 0, false);
+    char *c_command = rz_mpifort_string(command, rank == *root ? command_len : 0, true);
     char **c_argv = none ? NULL : rz_mpifort_strings(argv, argv_len, 0, 1);
     int error = !c_command || (!none && !c_argv)
                     ? rz_mpifort_no_memory()
@@ -324,7 +324,7 @@ void RZ_F(mpi_grequest_start_)(void (*query)(MPI_Aint *, MPI_Status *, MPI_Fint 
     MPI_Request c_request = MPI_REQUEST_NULL;
     struct rz_mpifort_grequest *state = malloc(sizeof(*state));
     if (state) {
-        *state = (struct rz_mpifort_grequest){query, free_fn, cancel, *extra};
+        *state = (struct rz_mpifort_grequest){query, free_fn, cancel, extra};
     }
     int error = state ? RZ_C(MPI_Grequest_start)(rz_mpifort_query, rz_mpifort_free,
                                                  rz_mpifort_cancel, state, &c_request)

@@ -93,6 +93,7 @@ contains
     integer(MPI_ADDRESS_KIND) :: extra_state
     integer :: ierr
     frees = frees + int(extra_state)
+    extra_state = extra_state - 1
     ierr = MPI_SUCCESS
   end subroutine
 
@@ -379,7 +380,7 @@ contains
     length = 4
     value = 'xxxxxxxx'
     call MPI_Info_get_string(info, 'key', length, value, flag, ierror)
-    call check(flag .and. value(1:4) == 'some' .and. length == 10, 'MPI_Info_get_string')
+    call check(flag .and. value == 'some' .and. length == 10, 'MPI_Info_get_string')
     length = 0
     call MPI_Info_get_string(info, 'key', length, value, flag, ierror)
     call check(flag .and. length == 10, 'the length of a value')
@@ -468,7 +469,9 @@ contains
     STATUS :: status
     logical :: flag
     integer :: count
-    call MPI_Grequest_start(query, free_state, cancel, 3_MPI_ADDRESS_KIND, request, ierror)
+    integer(MPI_ADDRESS_KIND) :: extra_state
+    extra_state = 3
+    call MPI_Grequest_start(query, free_state, cancel, extra_state, request, ierror)
     call good('MPI_Grequest_start')
     call MPI_Test(request, flag, status, ierror)
     call check(.not. flag, 'a request that is not complete')
@@ -480,6 +483,7 @@ contains
     call MPI_Get_count(status, MPI_INTEGER, count, ierror)
     call check(flag .and. count == 3 .and. SOURCE_OF(status) == 5, 'what the query has set')
     call check(queries == 1 .and. frees == 3 .and. cancels == 1 .and. request == MPI_REQUEST_NULL, 'the calls of the functions')
+    call check(extra_state == 2, 'extra_state is the variable itself')
   end subroutine
 
   subroutine buffers
@@ -594,16 +598,17 @@ contains
     HANDLE(MPI_Info) :: infos(2)
     integer :: codes(3)
     call get_command_argument(0, program)
-    arguments = [character(len=12) :: 'first', 'and second', ' ', 'not this']
+    ! Blanks at both ends are no part of a command and its arguments.
+    arguments = [character(len=12) :: '  first', ' and second', ' ', 'not this']
     codes = -1
-    call MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, children, codes(1:1), ierror)
+    call MPI_Comm_spawn('  ' // program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, children, codes(1:1), ierror)
     call good('MPI_Comm_spawn')
     call check(codes(1) == MPI_SUCCESS, 'error codes')
     call MPI_Comm_disconnect(children, ierror)
-    programs = program
+    programs = [character(len=1024) :: program, ' ' // program]
     many = ' '
     many(1, 1:2) = [character(len=12) :: 'first', 'and second']
-    many(2, 1:2) = [character(len=12) :: 'first', 'and second']
+    many(2, 1:2) = [character(len=12) :: ' first', '  and second']
     infos = MPI_INFO_NULL
     call MPI_Comm_spawn_multiple(2, programs, many, [1, 1], infos, 0, MPI_COMM_WORLD, children, MPI_ERRCODES_IGNORE, ierror)
     call good('MPI_Comm_spawn_multiple')
@@ -615,10 +620,13 @@ contains
 
   subroutine child(parent)
     HANDLE(MPI_Comm) :: parent
-    character(len=20) :: argument
+    character(len=20) :: argument(2)
+    integer :: length(2)
     if (command_argument_count() > 0) then
-      call get_command_argument(2, argument)
-      call check(command_argument_count() == 2 .and. argument == 'and second', 'the arguments of a spawned process')
+      call get_command_argument(1, argument(1), length(1))
+      call get_command_argument(2, argument(2), length(2))
+      call check(command_argument_count() == 2 .and. all(argument == ['first     ', 'and second']) .and. all(length == [5, 10]), &
+                 'the arguments of a spawned process')
     end if
     call MPI_Comm_disconnect(parent, ierror)
     call good('MPI_Comm_disconnect')

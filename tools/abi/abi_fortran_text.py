@@ -174,7 +174,8 @@ class Interface:
             old = re.fullmatch(r"MPI_(Keyval_create|Attr_\w+)", self.call.name)
             shape = "integer" if old else self.kind("MPI_Aint")
             read = what == "state" or not self.call.name.lower().endswith(("get_attr", "attr_get"))
-            self.add(item, shape, ", intent(in)" if read else ", intent(out)")
+            # Without INTENT where functions of the user may change it later: a constant may stand there, too.
+            self.add(item, shape, ", target" if item.later else ", intent(in)" if read else ", intent(out)")
         elif what == "monitor":
             self.add(item, self.kind("MPI_Aint"), self.intent(item))
         elif what == "record":
