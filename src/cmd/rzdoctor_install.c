@@ -202,7 +202,7 @@ static const struct {
      "changes what UCX does in each rank, where it is used (--net ucx)",
      "unset them, unless this is intended"},
     {"of a job",
-     {"RZ_LINK_FD=", "RZ_JOB_ID=", "RZ_JOB_KEY=", "RZ_RANK=", "RZ_INCARNATION="},
+     {"RZ_LINK_FD=", "RZ_LINK_SOCKET=", "RZ_JOB_ID=", "RZ_JOB_KEY=", "RZ_RANK=", "RZ_INCARNATION="},
      "of a rank of a running job; a program started here would take itself for it",
      "unset them"},
     {"another launcher's",

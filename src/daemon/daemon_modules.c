@@ -505,6 +505,16 @@ static rz_status_t open_gateway(struct rz_daemon *daemon)
     return rz_gateway_link_open(&daemon->gateway, &config);
 }
 
+/* Programs of other MPIs do not know it. Without it those that keep their inherited link run. */
+static void open_link_socket(struct rz_daemon *daemon)
+{
+    const struct rz_link_socket_config config = {.own = &daemon->own, .children = daemon->children};
+    if (!daemon->gateway && rz_link_socket_open(&daemon->link_socket, &config) != RZ_OK) {
+        rz_report_log(&daemon->own.report, 1,
+                      "has no socket for processes whose descriptors are closed before they start");
+    }
+}
+
 static rz_status_t open_link_service_and_barrier(struct rz_daemon *daemon)
 {
     const struct rz_link_service_config service = {.own = &daemon->own,
@@ -521,6 +531,9 @@ static rz_status_t open_link_service_and_barrier(struct rz_daemon *daemon)
                                               .recovery = daemon->recovery,
                                               .groups = daemon->groups};
     rz_status_t status = rz_link_service_open(&daemon->link_service, &service);
+    if (status == RZ_OK) {
+        open_link_socket(daemon);
+    }
     return status == RZ_OK ? rz_barrier_open(&daemon->barrier, &barrier) : status;
 }
 
@@ -702,6 +715,8 @@ void rz_daemon_end_job(struct rz_daemon *daemon)
     rz_control_close(daemon->control);
     rz_orders_close(daemon->orders);
     rz_barrier_close(daemon->barrier);
+    rz_link_socket_close(daemon->link_socket);
+    daemon->link_socket = NULL;
     rz_link_service_close(daemon->link_service);
     rz_spawns_close(spawns);
     rz_placement_close(daemon->placement);

@@ -23,6 +23,7 @@
 #include "daemon/service/decision_cache.h"
 #include "daemon/service/gateway_link.h"
 #include "daemon/service/link_service.h"
+#include "daemon/service/link_socket.h"
 #include "daemon/service/pointers.h"
 #include "daemon/service/snapshots.h"
 #include "port/inherited.h"
@@ -68,6 +69,7 @@ struct rz_daemon {
     struct rz_placement *placement;
     struct rz_spawns *spawns;
     struct rz_link_service *link_service;
+    struct rz_link_socket *link_socket; /* or NULL */
     struct rz_barrier *barrier;
     struct rz_orders *orders;
     struct rz_daemon_news news;

@@ -67,13 +67,14 @@ typedef void (*rz_link_handler_t)(void *arg, const struct rz_link_message *messa
 
 /*
  * Joins the job that the environment names: RZ_LINK_FD (a socket inherited over exec, close-on-exec
- * from here on), RZ_JOB_ID, RZ_JOB_KEY (hexadecimal), RZ_RANK, RZ_INCARNATION; RZ_APPNUM may be
- * missing. HELLO and WELCOME, maps board, inbox and watch page, locks the watch slot (from then on
- * the daemon detects a failure of this process within a fraction of a millisecond). Call once, in
- * MPI_Init, after the last exec; it removes socket and key from the environment, because the
- * program's own children are not members of the job. RZ_ERR_VERSION, RZ_ERR_REFUSED: refused; the
- * reason was printed. RZ_ERR_TIMEOUT: no answer within 30 s, or within 10 min of a daemon that
- * waits for a processor all the time.
+ * from here on; where it was closed, RZ_LINK_SOCKET names one of the daemon's), RZ_JOB_ID,
+ * RZ_JOB_KEY (hexadecimal), RZ_RANK, RZ_INCARNATION; RZ_APPNUM may be missing. HELLO and WELCOME,
+ * maps board, inbox and watch page, locks the watch slot (from then on the daemon detects a failure
+ * of this process within a fraction of a millisecond). Call once, in MPI_Init, after the last exec;
+ * it removes socket and key from the environment, because the program's own children are not
+ * members of the job. RZ_ERR_VERSION, RZ_ERR_REFUSED: refused; the reason was printed.
+ * RZ_ERR_TIMEOUT: no answer within 30 s, or within 10 min of a daemon that waits for a processor
+ * all the time.
  */
 rz_status_t rz_link_open(struct rz_link **link);
 

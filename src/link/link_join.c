@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a process joins its job: HELLO, WELCOME, the descriptors passed with it. */
+/* How a process joins its job: HELLO, WELCOME, the descriptors passed with it; over the inherited
+ * link or, where that was closed, a connection to the daemon's socket. */
 #include "link/link_state.h"
 
 #include "base/trace.h"
 #include "port/channel.h"
 #include "port/clock.h"
+#include "port/local_socket.h"
 #include "port/memory.h"
 #include "port/process.h"
 #include "port/trace_memory.h"
@@ -303,25 +305,55 @@ static rz_status_t join_receive_cohort(struct rz_link *link)
     return status == RZ_OK ? join_cohort(link, &message.cohort) : status;
 }
 
+/* RZ_LINK_SOCKET=UID/TOKEN/NODE: where the daemon listens for a process whose inherited descriptor
+ * was closed on the way, as sudo and Python's subprocess do. */
+static rz_status_t join_by_socket(const char *fd_text, int *fd)
+{
+    const char *text = getenv("RZ_LINK_SOCKET");
+    unsigned uid, node;
+    unsigned long long token;
+    char more;
+    if (text && sscanf(text, "%u/%llx/%u%c", &uid, &token, &node, &more) == 3 &&
+        rz_link_socket_connect((uid_t)uid, token, node, RZ_LINK_ANSWER_NS / RZ_MILLISECOND, fd) ==
+            RZ_OK) {
+        return RZ_OK;
+    }
+    fprintf(stderr,
+            "rhizome: RZ_LINK_FD=%s is not the open descriptor of a link: what started the program "
+            "has closed it, and %s\n",
+            fd_text,
+            text ? "the daemon's socket (RZ_LINK_SOCKET) cannot be reached: start the program on "
+                   "the same host, in the same network namespace, by the same user or root"
+                 : "RZ_LINK_SOCKET, which names the daemon's socket, is not set: pass the "
+                   "environment on");
+    return RZ_ERR_INVALID;
+}
+
 static void join_hide(void)
 {
     unsetenv("RZ_LINK_FD");
+    unsetenv("RZ_LINK_SOCKET");
     unsetenv("RZ_JOB_KEY");
 }
 
 rz_status_t rz_link_join_daemon(struct rz_link *link, const char *fd_text)
 {
-    uint64_t fd;
+    uint64_t number;
+    int fd = -1;
     struct join_environment environment;
     rz_status_t status = join_environment(&environment);
     if (status != RZ_OK) {
         return status;
     }
-    if (!join_number(fd_text, INT32_MAX, &fd) || fcntl((int)fd, F_GETFD) < 0) {
-        fprintf(stderr, "rhizome: RZ_LINK_FD=%s is not an open descriptor\n", fd_text);
-        return RZ_ERR_INVALID;
+    if (join_number(fd_text, INT32_MAX, &number) && rz_channel_is_one((int)number)) {
+        fd = (int)number;
+    } else {
+        status = join_by_socket(fd_text, &fd);
     }
-    link->info.fd = (int)fd;
+    if (status != RZ_OK) {
+        return status;
+    }
+    link->info.fd = fd;
     link->daemon = rz_channel_peer(link->info.fd);
     link->info.self = environment.self;
     link->info.appnum = environment.appnum;
@@ -338,7 +370,7 @@ rz_status_t rz_link_join_daemon(struct rz_link *link, const char *fd_text)
                                               .key_length = environment.key_bytes}};
     status = rz_link_send(link, &hello, -1);
     explicit_bzero(&environment, sizeof(environment));
-    if (status == RZ_OK) {
+    if (status == RZ_OK || status == RZ_ERR_CLOSED) { /* a refusal may wait at a closed link */
         status = join_answer(link);
     }
     if (status == RZ_OK && link->info.self.rank >= link->info.n_ranks) {

@@ -44,6 +44,14 @@ pid_t rz_channel_peer(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 ? peer.pid : 0;
 }
 
+bool rz_channel_is_one(int fd)
+{
+    int domain = 0, type = 0;
+    socklen_t bytes = sizeof(int);
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX &&
+           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 && type == SOCK_SEQPACKET;
+}
+
 rz_status_t rz_channel_send(int fd, const void *bytes, size_t n, const int *fds, unsigned n_fds)
 {
     rz_assert(n > 0); /* an empty datagram reads like the end */

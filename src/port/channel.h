@@ -23,6 +23,9 @@ rz_status_t rz_channel_pair(int fds[2]);
 /* The process that made this pair, or that connected to this socket; 0: unknown. */
 pid_t rz_channel_peer(int fd);
 
+/* Whether fd is a socket of this kind: a descriptor of that number may have become another one. */
+bool rz_channel_is_one(int fd);
+
 /* Sends one datagram. RZ_IN_PROGRESS: the socket is full (non-blocking). RZ_ERR_CLOSED: no process
  * reads any more. No SIGPIPE. */
 rz_status_t rz_channel_send(int fd, const void *bytes, size_t n, const int *fds, unsigned n_fds);

@@ -43,6 +43,11 @@ static struct place meeting_place(uint64_t token, uint32_t number)
     return place_of("rhizome-meeting", SOCK_SEQPACKET, geteuid(), token, number);
 }
 
+static struct place link_place(uid_t uid, uint64_t token, uint32_t node)
+{
+    return place_of("rhizome-link", SOCK_SEQPACKET, uid, token, node);
+}
+
 static rz_status_t listen_at(const struct place *place, int *fd)
 {
     int made = socket(AF_UNIX, place->type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -68,6 +73,12 @@ rz_status_t rz_local_listen(uint64_t job, uint32_t node, int *fd)
 rz_status_t rz_meeting_listen(uint64_t token, uint32_t number, int *fd)
 {
     const struct place place = meeting_place(token, number);
+    return listen_at(&place, fd);
+}
+
+rz_status_t rz_link_socket_listen(uint64_t token, uint32_t node, int *fd)
+{
+    const struct place place = link_place(geteuid(), token, node);
     return listen_at(&place, fd);
 }
 
@@ -131,6 +142,13 @@ rz_status_t rz_meeting_connect(uint64_t token, uint32_t number, unsigned timeout
 {
     const struct place place = meeting_place(token, number);
     return connect_to(&place, geteuid(), timeout_ms, fd);
+}
+
+rz_status_t rz_link_socket_connect(uid_t uid, uint64_t token, uint32_t node, unsigned timeout_ms,
+                                   int *fd)
+{
+    const struct place place = link_place(uid, token, node);
+    return connect_to(&place, uid, timeout_ms, fd);
 }
 
 static rz_status_t transferred(ssize_t got, size_t *n)

@@ -5,7 +5,8 @@
  *
  * A daemon accepts requests on a stream socket that is named after user, job and node. A meeting
  * point is a datagram socket (port/channel.h) that is named after a random token: a process that
- * knows the token finds it.
+ * knows the token finds it. The link socket of a daemon is one, too, which a process of another
+ * user may know (as root, under sudo).
  */
 #ifndef RZ_PORT_LOCAL_SOCKET_H
 #define RZ_PORT_LOCAL_SOCKET_H
@@ -32,6 +33,11 @@ rz_status_t rz_local_connect(uid_t uid, uint64_t job, uint32_t node, unsigned ti
  * datagrams. */
 rz_status_t rz_meeting_listen(uint64_t token, uint32_t number, int *fd);
 rz_status_t rz_meeting_connect(uint64_t token, uint32_t number, unsigned timeout_ms, int *fd);
+
+/* The link socket of the daemon of `node`, run by user `uid`; as the meeting point. */
+rz_status_t rz_link_socket_listen(uint64_t token, uint32_t node, int *fd);
+rz_status_t rz_link_socket_connect(uid_t uid, uint64_t token, uint32_t node, unsigned timeout_ms,
+                                   int *fd);
 
 /* Read what is there, and write what the peer takes, without waiting and without SIGPIPE. *n: the
  * number of bytes. RZ_IN_PROGRESS: nothing now. RZ_ERR_CLOSED: the peer has gone. */

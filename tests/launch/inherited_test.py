@@ -6,6 +6,7 @@ import pty
 import resource
 import select
 import signal
+import sys
 
 import launch_rig as rig
 
@@ -110,6 +111,57 @@ class Inherited(rig.LaunchTest):
         os.killpg(process.pid, signal.SIGINT)
         result = self.finish(process)
         self.assertEqual((result.status, result.out), (-signal.SIGINT, ""), result.err)
+
+    # ---- wrappers that close what they do not know
+
+    CLOSES = ["-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"]
+
+    def test_closed_descriptors(self):
+        """Python's subprocess and sudo close all descriptors above 2 before the MPI program starts."""
+        result = self.runs("-n", "4", "--nodes", "2", sys.executable, *self.CLOSES, rig.program("launch_parts"), "word")
+        self.assertEqual(result.out.count(", word, "), 4, result.err)
+
+    def test_another_file_at_the_descriptor(self):
+        result = self.runs("-n", "2", SH, "-c", f"exec 3</dev/null; exec {rig.program('launch_parts')} word")
+        self.assertEqual(result.out.count(", word, "), 2, result.err)
+
+    def test_failure_behind_a_wrapper(self):
+        """A process that came by the second way is watched, and replaced, as any other."""
+        result = self.runs("-n", "3", sys.executable, *self.CLOSES, rig.program("launch_parts"), "word", "fail")
+        self.assertEqual(result.out.count(", word, "), 3, result.err)
+
+    def test_second_way_is_taken_once(self):
+        """Neither after the link was used nor after the second way was."""
+        program = rig.program("launch_parts")
+        for first in (program, f"{program} word 3<&-; {program}"):
+            result = self.run_it("-n", "1", SH, "-c", f"{first} word && {program} again 3<&-")
+            self.assertNotEqual(result.status, 0)
+            self.assertIn("one program per rank can use MPI", result.err)
+            self.assertEqual(result.out.count("word"), 1)
+
+    def test_second_way_needs_the_key(self):
+        """What knows the name of the socket, but not the key of a process, is refused; the process joins undisturbed."""
+        stranger = "import os, socket, sys\n" \
+                   "uid, token, node = os.environ['RZ_LINK_SOCKET'].split('/')\n" \
+                   "def call():\n" \
+                   "    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n" \
+                   "    s.connect(f'\\0rhizome-link/{uid}/{token}/{node}')\n" \
+                   "    return s\n" \
+                   "s = call()\n" \
+                   "s.send(b'x' * 100)\n" \
+                   "assert b'HELLO' in s.recv(1000) and s.recv(1000) == b''\n" \
+                   "silent = [call() for i in range(12)]\n" \
+                   "os.execv(sys.argv[1], sys.argv[1:])\n"
+        result = self.runs("-n", "2", sys.executable, "-c", stranger, rig.program("launch_parts"), "word")
+        self.assertEqual(result.out.count(", word, "), 2, result.err)
+        result = self.run_it("-n", "1", SH, "-c", f"RZ_JOB_KEY=$(echo $RZ_JOB_KEY | tr 0-9 a-f) {rig.program('launch_parts')} word 3<&-")
+        self.assertNotEqual(result.status, 0)
+        self.assertIn("did not prove that it belongs to this job", result.err)
+
+    def test_no_way_is_said_in_words(self):
+        result = self.run_it("-n", "1", SH, "-c", f"unset RZ_LINK_SOCKET; {rig.program('launch_parts')} word 3<&-")
+        self.assertNotEqual(result.status, 0)
+        self.assertIn("what started the program has closed it", result.err)
 
     def test_background_job_of_a_terminal(self):
         """It is not stopped although its input is a terminal that others have; brought to the foreground, it reads."""

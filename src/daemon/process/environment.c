@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 extern char **environ;
 
@@ -110,6 +111,10 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
         snprintf(hex + 2 * i, 3, "%02x", key[i]);
     }
     set_made(e, "RZ_LINK_FD=%d", link_fd);
+    if (job->link_token != 0) {
+        set_made(e, "RZ_LINK_SOCKET=%u/%llx/%u", (unsigned)geteuid(),
+                 (unsigned long long)job->link_token, job->node);
+    }
     set_made(e, "RZ_JOB_KEY=%s", hex);
     set_made(e, "RZ_JOB_ID=%llu", (unsigned long long)job->id);
     set_made(e, "RZ_RANK=%u", rank);

@@ -190,6 +190,26 @@ rz_status_t rz_link_router_attach(struct rz_link_router *router, struct rz_child
                              p);
 }
 
+rz_status_t rz_link_router_replace(struct rz_child *p, int fd, const void *hello, size_t n)
+{
+    int none = -1;
+    const struct rz_link_message late = {.type = RZ_LINK_REFUSED,
+                                         .refused = {.reason = RZ_LINK_JOINED_ALREADY}};
+    rz_link_router_drain(p);
+    if (p->joined || p->given_up) {
+        close(fd);
+        return RZ_ERR_REFUSED;
+    }
+    /* For another program of this rank that still has the inherited one. */
+    rz_link_peer_send(&p->link, &late, NULL, 0);
+    rz_link_peer_close(&p->link);
+    rz_status_t status = rz_link_router_attach(p->router, p, fd);
+    if (status == RZ_OK) {
+        on_link_message(p->router, p, hello, n, &none);
+    }
+    return status;
+}
+
 void rz_link_router_handle(struct rz_link_router *router, enum rz_link_type type,
                            rz_link_handler_fn handler, void *arg)
 {

@@ -11,6 +11,10 @@
 
 struct rz_link_router;
 
+/* Why a second HELLO of a rank is refused. */
+#define RZ_LINK_JOINED_ALREADY                                                                     \
+    "a process of this rank has already joined; one program per rank can use MPI"
+
 /*
  * A handler. Pointers in message are valid until the next message is received, which may happen
  * during the call if the handler ends another process. *fd: the descriptor that came with the
@@ -40,6 +44,10 @@ void rz_link_router_on_raw(struct rz_link_router *router,
 
 /* Watches the link of a new process; takes over fd. */
 rz_status_t rz_link_router_attach(struct rz_link_router *router, struct rz_child *process, int fd);
+
+/* Puts fd, which it takes over, in place of the link of a process that has not joined. `hello`:
+ * what came over fd. RZ_ERR_REFUSED: the process has meanwhile said HELLO over its link. */
+rz_status_t rz_link_router_replace(struct rz_child *process, int fd, const void *hello, size_t n);
 
 /* Handles everything that the process has sent so far; it may have failed. */
 void rz_link_router_drain(struct rz_child *process);

@@ -21,7 +21,7 @@ struct rz_link_service {
 
 /* ---- joining ---- */
 
-static const char *hello_problem(const struct rz_child *p, const struct rz_link_hello *hello)
+const char *rz_link_hello_problem(const struct rz_child *p, const struct rz_link_hello *hello)
 {
     uint8_t key[RZ_JOB_KEY_BYTES];
     const struct rz_daemon_job *job = &p->all->own->job;
@@ -30,7 +30,7 @@ static const char *hello_problem(const struct rz_child *p, const struct rz_link_
                "different releases";
     }
     if (p->joined) {
-        return "a process of this rank has already joined; one program per rank can use MPI";
+        return RZ_LINK_JOINED_ALREADY;
     }
     if (hello->job != job->id || hello->rank != p->rank || hello->incarnation != p->incarnation) {
         return "it claims to be another process than the one started here";
@@ -50,7 +50,7 @@ static bool on_hello(void *arg, struct rz_child *p, const struct rz_link_message
     const struct rz_link_hello *hello = &told->hello;
     (void)fd;
     rz_kill_here(RZ_KILL_DAEMON_HELLO);
-    const char *why = hello_problem(p, hello);
+    const char *why = rz_link_hello_problem(p, hello);
     uint8_t ring_key[RZ_JOB_KEY_BYTES], net_key[RZ_JOB_KEY_BYTES];
     const struct rz_address *node = &own->job.peers[own->job.node].address;
     int ring_fd = -1;

@@ -31,6 +31,9 @@ struct rz_link_service_config {
 
 rz_status_t rz_link_service_open(struct rz_link_service **service,
                                  const struct rz_link_service_config *config);
+/* Why a HELLO of the process is refused, for the user; NULL: it is good. */
+const char *rz_link_hello_problem(const struct rz_child *process,
+                                  const struct rz_link_hello *hello);
 void rz_link_service_close(struct rz_link_service *service); /* NULL: nothing */
 
 #endif

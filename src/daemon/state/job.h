@@ -64,6 +64,7 @@ struct rz_daemon_job {
     struct rz_daemon_context *contexts; /* [n_contexts] by rank; none: all ranks have one program */
     uint32_t n_contexts;
     const struct rz_brought *brought; /* what came before JOB; NULL: nothing */
+    uint64_t link_token; /* of this daemon's link socket (service/link_socket.h); 0: none */
 };
 
 /*

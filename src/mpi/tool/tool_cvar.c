@@ -101,6 +101,9 @@ static const struct cvar cvar_table[] = {
      "Environment, set by the launcher: how many processes have had this rank, this one included"},
     {"RZ_LINK_FD", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_MPIDEV_BASIC, NULL,
      "Environment, set by the launcher: the descriptor of the link to the daemon"},
+    {"RZ_LINK_SOCKET", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_MPIDEV_BASIC, NULL,
+     "Environment, set by the launcher: where the daemon listens for a process that has lost that "
+     "descriptor"},
     {"rz_lease_ns", CVAR_NUMBER, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_USER_DETAIL, lease,
      "Launcher: how long this process may run after its daemon's last sign of life, in ns"},
     {"rz_heartbeat_ns", CVAR_NUMBER, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_USER_DETAIL, heartbeat,
