@@ -35,21 +35,44 @@ static int assess(const char *path, const char **why)
     return 0;
 }
 
-static int find_here(const char *name, char *path, size_t path_max, const char **why)
+/* A path of DIRECTORY/NAME that begins with a slash, because processes start in other directories
+ * and on other machines. What begins with one already stays; a relative directory is one of rzrun's
+ * own. */
+static void program_path(const char *directory, const char *name, char *path, size_t path_max)
 {
     char here[4096] = "";
-    bool relative = name[0] != '/' &&
-                    getcwd(here, sizeof(here) - 1); /* processes may start on other machines */
-    snprintf(path, path_max, "%s%s%s", here, relative ? "/" : "", name);
-    return assess(path, why);
+    bool absolute = name[0] == '/', below = !absolute && *directory;
+    bool relative = !absolute && directory[0] != '/' && getcwd(here, sizeof(here) - 1);
+    snprintf(path, path_max, "%s%s%s%s%s", here, relative ? "/" : "", below ? directory : "",
+             below ? "/" : "", name);
+}
+
+/* In the directory where the processes start, as mpiexec of other MPIs; where it is not there, in
+ * that of rzrun, so that a line continues to work to which --wdir is added. */
+static int find_here(const char *name, const char *directory, char *path, size_t path_max,
+                     const char **why)
+{
+    program_path(directory, name, path, path_max);
+    int error = assess(path, why);
+    if (error != RZ_EXIT_NOT_FOUND || !*directory || name[0] == '/') {
+        return error;
+    }
+    program_path("", name, path, path_max);
+    error = assess(path, why);
+    if (error == RZ_EXIT_NOT_FOUND) {
+        *why = "there is no such file, neither in the directory of --wdir nor in this one";
+    }
+    return error;
 }
 
 static bool find_in(const char *list, const char *name, char *path, size_t path_max)
 {
+    char entry[4096];
     const char *ignored;
     for (const char *at = list; *at;) {
         size_t n = strcspn(at, ":");
-        snprintf(path, path_max, "%.*s/%s", (int)n, at, name);
+        snprintf(entry, sizeof(entry), "%.*s", (int)n, at);
+        program_path(entry, name, path, path_max);
         if (n > 0 && assess(path, &ignored) == 0) {
             return true;
         }
@@ -58,16 +81,16 @@ static bool find_in(const char *list, const char *name, char *path, size_t path_
     return false;
 }
 
-int rz_program_find(const char *name, const char *first, char *path, size_t path_max,
-                    const char **why)
+int rz_program_find(const char *name, const char *first, const char *directory, char *path,
+                    size_t path_max, const char **why)
 {
     const char *list = getenv("PATH"), *ignored;
     if (strchr(name, '/')) {
-        return find_here(name, path, path_max, why);
+        return find_here(name, directory, path, path_max, why);
     }
     if (*name && ((first && find_in(first, name, path, path_max)) ||
                   find_in(list ? list : "/usr/bin:/bin", name, path, path_max) ||
-                  find_here(name, path, path_max, &ignored) == 0)) {
+                  find_here(name, directory, path, path_max, &ignored) == 0)) {
         return 0;
     }
     *why = "it is in no directory of PATH, nor in this one";

@@ -7,11 +7,12 @@
 
 /*
  * Finds name (unless it holds a slash: in the directories of `first`, like PATH, where it is not
- * NULL; in PATH; in the working directory) and writes its path. 0, or RZ_EXIT_NOT_FOUND or
+ * NULL; in PATH) in `directory`, where its processes start ("": where rzrun does), then in rzrun's
+ * own, and writes its path, which begins with a slash. 0, or RZ_EXIT_NOT_FOUND or
  * RZ_EXIT_NOT_EXECUTABLE with *why.
  */
-int rz_program_find(const char *name, const char *first, char *path, size_t path_max,
-                    const char **why);
+int rz_program_find(const char *name, const char *first, const char *directory, char *path,
+                    size_t path_max, const char **why);
 
 /* How the processes of a program find each other, by the library that it requests. */
 enum rz_program_mpi {

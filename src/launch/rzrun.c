@@ -72,7 +72,8 @@ static int find_program(struct rz_context *part)
 {
     char path[PATH_MAX];
     const char *why;
-    int error = rz_program_find(part->program[0], part->path, path, sizeof(path), &why);
+    int error =
+        rz_program_find(part->program[0], part->path, part->directory, path, sizeof(path), &why);
     if (error) {
         fprintf(stderr, "rzrun: cannot run '%s': %s\n", part->program[0], why);
     } else {

@@ -470,7 +470,10 @@ static const struct rz_cli_option table[] = {
      "Print on standard error where each process may run, also restarted ones.",
      take_report_bindings},
     {NULL, NULL, NULL, "The program's environment", NULL},
-    {"--wdir", "-wdir -wd --wd", "DIR", "Working directory of the processes.", take_directory},
+    {"--wdir", "-wdir -wd --wd", "DIR",
+     "Working directory of the processes; a program given by a relative path is looked for there "
+     "first.",
+     take_directory},
     {"--path", "-path", "DIR:...", "Look for the program there first, then in PATH.", take_path},
     {"-x", NULL, "NAME[=VALUE]", "Give the processes this environment variable. May be repeated.",
      take_export},

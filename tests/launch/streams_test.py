@@ -97,6 +97,23 @@ class Streams(rig.LaunchTest):
         result = self.finish(self.start("-c", line, rzrun="/bin/sh"))
         self.assertEqual((result.status, result.out), (0, "found\n"), result.err)
 
+    def test_relative_program_of_the_directory(self):
+        """--wdir DIR ./prog is that of DIR, for each part by its own; so is a bare name that PATH does not have."""
+        os.mkdir(f"{self.folder}/a"), os.mkdir(f"{self.folder}/b"), os.mkdir(f"{self.folder}/bin")
+        for name in ("a/rz-tell", "b/rz-tell", "bin/rz-path", "rz-tell"):
+            self.file(name, "#!/bin/sh\necho $0 in $PWD\n".replace("$0", name), 0o755)
+
+        def tells(words, expected):
+            line = f'cd "{self.folder}" && exec "{os.path.abspath(rig.RZRUN)}" {words}'
+            result = self.finish(self.start("-c", line, rzrun="/bin/sh"))
+            self.assertEqual((result.status, sorted(result.out.split("\n"))), (0, sorted([*expected, ""])), result.err)
+        tells("--wdir a ./rz-tell : --wdir b ./rz-tell", [f"a/rz-tell in {self.folder}/a", f"b/rz-tell in {self.folder}/b"])
+        tells(f"--wdir {self.folder}/b rz-tell", [f"b/rz-tell in {self.folder}/b"])
+        tells("--wdir a --path bin rz-path", [f"bin/rz-path in {self.folder}/a"])
+        result = self.run_it("--wdir", "/", "./rz-no-such-program")
+        self.assertEqual(result.status, rig.NOT_FOUND)
+        self.assertIn("neither in the directory of --wdir nor in this one", result.err)
+
     def test_arguments_arrive_as_they_are(self):
         words = ["", "a b", "*", "$HOME", "-n", "--help", "\\", "ü", "'"]
         result = self.runs("/usr/bin/printf", "[%s]\\n", *words)
