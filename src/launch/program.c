@@ -126,16 +126,21 @@ static bool file_offset(const Elf64_Phdr *segments, unsigned n, uint64_t address
     return false;
 }
 
-/* libmpi.so.12 is the library of MPICH and its relatives, libmpi.so.40 that of Open MPI. */
+/* libmpi.so.12 is the library of MPICH and its relatives, libmpi.so.40 that of Open MPI; libsma is
+ * Sandia OpenSHMEM, which speaks PMI-1. */
 static enum rz_program_mpi mpi_of(const char *library)
 {
     static const struct {
         const char *beginning;
         enum rz_program_mpi mpi;
     } known[] = {{"libmpich", RZ_PROGRAM_PMI1},     {"libmpi_mpich", RZ_PROGRAM_PMI1},
-                 {"libmpi.so.12", RZ_PROGRAM_PMI1}, {"libmpi.so", RZ_PROGRAM_PMIX},
-                 {"libmpi_cxx", RZ_PROGRAM_PMIX},   {"libmpi_mpifh", RZ_PROGRAM_PMIX},
-                 {"libopen-rte", RZ_PROGRAM_PMIX},  {"libpmix.so", RZ_PROGRAM_PMIX}};
+                 {"libmpi.so.12", RZ_PROGRAM_PMI1}, {"libmpifort.so.12", RZ_PROGRAM_PMI1},
+                 {"libfmpich", RZ_PROGRAM_PMI1},    {"libsma.so", RZ_PROGRAM_PMI1},
+                 {"libmpi.so", RZ_PROGRAM_PMIX},    {"libmpi_cxx", RZ_PROGRAM_PMIX},
+                 {"libmpi_mpifh", RZ_PROGRAM_PMIX}, {"libmpi_usempi", RZ_PROGRAM_PMIX},
+                 {"libmpi_java", RZ_PROGRAM_PMIX},  {"liboshmem", RZ_PROGRAM_PMIX},
+                 {"libopen-rte", RZ_PROGRAM_PMIX},  {"libprrte", RZ_PROGRAM_PMIX},
+                 {"libpmix.so", RZ_PROGRAM_PMIX}};
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
         if (strncmp(library, known[i].beginning, strlen(known[i].beginning)) == 0) {
             return known[i].mpi;
@@ -148,7 +153,23 @@ static enum rz_program_mpi mpi_of(const char *library)
 struct requested {
     const char *interpreter, *foreign, *path; /* path: DT_RPATH or DT_RUNPATH */
     bool abi;                                 /* it requests RZ_PROGRAM_LIBRARY */
+    bool others; /* it requests libraries that may request those of an MPI themselves */
 };
+
+/* Whether a library is of the system, and requests none of an MPI. */
+static bool is_basic(const char *library)
+{
+    static const char *const basic[] = {
+        "libc.so",     "libm.so",      "libdl.so",     "librt.so",       "libpthread.so",
+        "libgcc_s.so", "libstdc++.so", "ld-linux",     "libgfortran.so", "libquadmath.so",
+        "libgomp.so",  "libtinfo.so",  "libselinux.so"};
+    for (size_t i = 0; i < sizeof(basic) / sizeof(*basic); i++) {
+        if (strncmp(library, basic[i], strlen(basic[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* A text in the image, if it ends within the image; else NULL. */
 static const char *text_at(const struct image *image, uint64_t offset)
@@ -171,6 +192,7 @@ static void take_entry(const struct image *image, const Elf64_Dyn *entry, uint64
         requested->foreign = text;
     }
     requested->abi |= entry->d_tag == DT_NEEDED && strcmp(text, RZ_PROGRAM_LIBRARY) == 0;
+    requested->others |= entry->d_tag == DT_NEEDED && !is_basic(text);
 }
 
 static bool look_through(const struct image *image, struct requested *requested)
@@ -229,19 +251,6 @@ static void image_close(struct image *image)
     if (image->bytes > 0) {
         munmap((void *)image->at, image->bytes);
     }
-}
-
-enum rz_program_mpi rz_program_mpi(const char *path, char *library, size_t library_max)
-{
-    struct image image = image_open(path);
-    struct requested requested = {0};
-    enum rz_program_mpi mpi = RZ_PROGRAM_PLAIN;
-    if (look_through(&image, &requested) && requested.foreign && !requested.abi) {
-        mpi = mpi_of(requested.foreign);
-        snprintf(library, library_max, "%s", requested.foreign);
-    }
-    image_close(&image);
-    return mpi;
 }
 
 /* Whether the library is in one of the directories of a path; directories relative to the program
@@ -350,4 +359,68 @@ void rz_program_libraries(const char *path, const char *library_path,
         free(folder);
     }
     image_close(&image);
+}
+
+/* Takes the first library of another MPI among those that the loader lists, unless ours is there.
+ */
+struct found_mpi {
+    enum rz_program_mpi mpi;
+    char *library;
+    size_t library_max;
+};
+
+static bool take_found(struct found_mpi *found, const char *name)
+{
+    enum rz_program_mpi mpi = strcmp(name, RZ_PROGRAM_LIBRARY) == 0 ? RZ_PROGRAM_OWN : mpi_of(name);
+    bool first = found->mpi == RZ_PROGRAM_PLAIN && mpi != RZ_PROGRAM_PLAIN;
+    if (first || mpi == RZ_PROGRAM_OWN) {
+        found->mpi = mpi;
+        snprintf(found->library, found->library_max, "%s", name);
+    }
+    return mpi == RZ_PROGRAM_OWN;
+}
+
+/* Through libraries that the program requests: their names stand in the list whether or not they
+ * were found. */
+static void look_behind(const char *path, const char *library_path, const char *interpreter,
+                        struct found_mpi *found)
+{
+    int status;
+    char *save, *listed = list_libraries(interpreter, path, library_path, &status);
+    char *line = listed ? strtok_r(listed, "\n", &save) : NULL;
+    for (bool own = false; line && !own; line = strtok_r(NULL, "\n", &save)) {
+        char *name = line + strspn(line, " \t");
+        name[strcspn(name, " \t")] = 0;
+        own = take_found(found, name);
+    }
+    free(listed);
+}
+
+enum rz_program_mpi rz_program_mpi(const char *path, const char *library_path, char *library,
+                                   size_t library_max)
+{
+    struct image image = image_open(path);
+    struct requested requested = {0};
+    struct found_mpi found = {.library = library, .library_max = library_max};
+    bool good = look_through(&image, &requested);
+    if (good && (requested.abi || requested.foreign)) {
+        take_found(&found, requested.abi ? RZ_PROGRAM_LIBRARY : requested.foreign);
+    } else if (good && requested.others && requested.interpreter) {
+        look_behind(path, library_path, requested.interpreter, &found);
+    }
+    image_close(&image);
+    return found.mpi;
+}
+
+enum rz_program_mpi rz_program_words_mpi(char *const *words, const char *library_path,
+                                         char *library, size_t library_max)
+{
+    enum rz_program_mpi mpi = RZ_PROGRAM_PLAIN;
+    const char *ignored;
+    for (unsigned i = 0; words[i] && mpi == RZ_PROGRAM_PLAIN; i++) {
+        if (i == 0 || (strchr(words[i], '/') && assess(words[i], &ignored) == 0)) {
+            mpi = rz_program_mpi(words[i], library_path, library, library_max);
+        }
+    }
+    return mpi;
 }

@@ -16,16 +16,26 @@ int rz_program_find(const char *name, const char *first, const char *directory, 
 
 /* How the processes of a program find each other, by the library that it requests. */
 enum rz_program_mpi {
-    RZ_PROGRAM_PLAIN, /* it is linked to this MPI library, or to none that is known */
+    RZ_PROGRAM_PLAIN, /* it is linked to none that is known */
+    RZ_PROGRAM_OWN,   /* it is linked to this MPI library */
     RZ_PROGRAM_PMIX,  /* Open MPI, or libpmix itself */
     RZ_PROGRAM_PMI1   /* MPICH and what is derived from it */
 };
 
 /*
- * Writes the name of the library that the answer is due to. Only looks at ELF files; a script is
- * not followed.
+ * Writes the name of the library that the answer is due to, unless that is RZ_PROGRAM_PLAIN: one
+ * that the program requests or, by what the loader lists with this LD_LIBRARY_PATH (NULL: rzrun's
+ * own), one behind those. Only looks at ELF files; a script is not followed.
  */
-enum rz_program_mpi rz_program_mpi(const char *path, char *library, size_t library_max);
+enum rz_program_mpi rz_program_mpi(const char *path, const char *library_path, char *library,
+                                   size_t library_max);
+
+/*
+ * The same of a command line: where its program (words[0], a path) is plain, as `env` or `valgrind`
+ * are, the first other word decides that is the path of a program linked to an MPI.
+ */
+enum rz_program_mpi rz_program_words_mpi(char *const *words, const char *library_path,
+                                         char *library, size_t library_max);
 
 /* The library of the MPI ABI that programs are linked to. */
 #define RZ_PROGRAM_LIBRARY "libmpi_abi.so.1"

@@ -88,6 +88,7 @@ static int find_program(struct rz_context *part)
 static int choose_mpi(struct rz_rzrun_options *options)
 {
     static const enum rz_mpi choice[] = {[RZ_PROGRAM_PLAIN] = RZ_MPI_RHIZOME,
+                                         [RZ_PROGRAM_OWN] = RZ_MPI_RHIZOME,
                                          [RZ_PROGRAM_PMIX] = RZ_MPI_PMIX,
                                          [RZ_PROGRAM_PMI1] = RZ_MPI_PMI1};
     char library[64] = "", first[64] = "";
@@ -95,8 +96,9 @@ static int choose_mpi(struct rz_rzrun_options *options)
         return 0;
     }
     for (uint32_t i = 0; i < options->n_contexts; i++) {
-        enum rz_mpi mpi =
-            choice[rz_program_mpi(options->contexts[i].program[0], library, sizeof(library))];
+        const struct rz_context *part = &options->contexts[i];
+        enum rz_mpi mpi = choice[rz_program_words_mpi(part->program, rz_context_library_path(part),
+                                                      library, sizeof(library))];
         if (i > 0 && mpi != options->mpi) {
             fprintf(stderr,
                     "rzrun: the programs are linked to different MPIs (%s, %s): one job has one; "

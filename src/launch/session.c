@@ -605,9 +605,14 @@ static void say_another_mpi(const struct rz_rzrun_options *options)
 {
     char library[64];
     for (uint32_t i = 0; i < options->n_contexts; i++) {
-        const char *program = options->contexts[i].program[0];
-        if (options->mpi == RZ_MPI_RHIZOME &&
-            rz_program_mpi(program, library, sizeof(library)) != RZ_PROGRAM_PLAIN) {
+        const struct rz_context *part = &options->contexts[i];
+        const char *program = part->program[0];
+        enum rz_program_mpi mpi =
+            options->mpi == RZ_MPI_RHIZOME
+                ? rz_program_words_mpi(part->program, rz_context_library_path(part), library,
+                                       sizeof(library))
+                : RZ_PROGRAM_PLAIN;
+        if (mpi != RZ_PROGRAM_PLAIN && mpi != RZ_PROGRAM_OWN) {
             fprintf(stderr,
                     "rzrun: %s is linked to %s, the library of another MPI: each of its processes "
                     "was alone. Leave out --mpi rhizome, or compile it with Rhizome's mpicc.\n",

@@ -43,6 +43,32 @@ class Mpi(foreign_rig.ForeignTest):
                 self.assertEqual(result.out, f"ring of {n}: token {n}, sum {sum(range(int(n)))}\n")
                 self.assertEqual(result.err, "")
 
+    def test_openshmem(self):
+        """Its programs request liboshmem: they are processes of one job, too. (Debian's crashes in shmem_finalize, also under oshrun:
+        the status is not looked at.)"""
+        compiler = shutil.which("oshcc")
+        if not compiler or not glob.glob("/usr/lib/*/openmpi/lib/openmpi3/mca_spml_ucx.so"):
+            self.skipTest("there is no OpenSHMEM of Open MPI here")
+        with open(f"{self.folder}/pe.c", "w") as out:
+            out.write("#include <stdio.h>\n#include <shmem.h>\n"
+                      "int main(void) { shmem_init(); printf(\"pe %d of %d\\n\", shmem_my_pe(), shmem_n_pes()); shmem_finalize(); return 0; }\n")
+        subprocess.run([compiler, f"{self.folder}/pe.c", "-o", f"{self.folder}/pe"], check=True, capture_output=True)
+        result = self.run_it("--oversubscribe", "-n", "2", f"{self.folder}/pe", environment=foreign_rig.AS_ROOT)
+        self.assertEqual(sorted(result.out.splitlines()), ["pe 0 of 2", "pe 1 of 2"])
+
+    def test_behind_a_library(self):
+        """The program requests a library which requests MPI, and is itself started by a wrapper."""
+        with open(f"{self.folder}/main.c", "w") as out:
+            out.write("int inner_main(int, char **); int main(int n, char **words) { return inner_main(n, words); }\n")
+        for name, compiler in COMPILERS.items():
+            with self.subTest(mpi=name):
+                inner, program = f"{self.folder}/libinner-{name}.so", f"{self.folder}/outer-{name}"
+                subprocess.run([compiler, "-shared", "-fPIC", "-Dmain=inner_main", f"{HERE}/foreign_mpi.c", "-o", inner], check=True)
+                subprocess.run(["cc", f"{self.folder}/main.c", inner, f"-Wl,-rpath,{self.folder}", "-Wl,--allow-shlib-undefined",
+                                "-o", program], check=True)
+                self.assertEqual(self.job("-n", "3", program).out, "ring of 3: token 3, sum 3\n")
+                self.assertEqual(self.job("-n", "3", "/usr/bin/env", "A=b", f"{self.built}/{name}").out, "ring of 3: token 3, sum 3\n")
+
     def test_spare_nodes(self):
         for program in self.each():
             self.assertIn("ring of 2", self.job("-n", "2", "--nodes", "3", "--spares", "1", program).out)
