@@ -182,7 +182,8 @@ const struct rz_cli_option rz_rzrun_foreign[] = {
      "Give the processes of all programs this environment variable.", take_global_environment},
     {"--with-ft", "-with-ft", "mpi|ulfm|no",
      "no: as --no-ft. mpi, ulfm: faults are tolerated, which is so anyway for programs of this MPI "
-     "library; a program of Open MPI 5 gets its fault tolerance (ULFM), and a failure does not end "
+     "library, and --accept-failures; a program of Open MPI 5 gets its fault tolerance (ULFM), and "
+     "a failure does not end "
      "the job.",
      take_with_ft},
     {"-am", "--am --tune -tune", "NAME", "No effect: Rhizome always is as with ft-enable-mpi.",

@@ -138,6 +138,7 @@ RZ_CLI_TAKE(spares)
 }
 
 RZ_CLI_TAKE_FLAG(no_ft, OPTIONS->no_ft)
+RZ_CLI_TAKE_FLAG(accept_failures, OPTIONS->accept_failures)
 RZ_CLI_TAKE_TEXT(directory, PART->directory)
 RZ_CLI_TAKE_TEXT(path, PART->path)
 RZ_CLI_TAKE_TEXT(app, OPTIONS->app_file)
@@ -546,6 +547,10 @@ static const struct rz_cli_option table[] = {
      "End the job after N restarts without a newly committed checkpoint (10; 0: no bound). With "
      "--on-failure restart: after N restarts.",
      take_max_restarts},
+    {"--accept-failures", NULL, NULL,
+     "A failure that the program has not acknowledged does not affect the exit status if the other "
+     "processes go on and end in order. Implied by --with-ft mpi and ulfm, as with Open MPI.",
+     take_accept_failures},
     {"--no-ft", NULL, NULL,
      "No fault tolerance: the first failure of a rank or a node ends the job, as with a plain MPI. "
      "Nodes send no heartbeats, MPIX_Reinit runs its function once, checkpoints are not kept, "
@@ -659,8 +664,9 @@ const struct rz_cli rz_rzrun_cli = {
     .epilogue =
         "Exit status: 0 if the last incarnation of every process returned 0 and every failure was "
         "repaired\n"
-        "or acknowledged by the program (MPIX_Comm_agree, _shrink, _replace, _ack_failed); else "
-        "what ended\n"
+        "or acknowledged by the program (MPIX_Comm_agree, _shrink, _replace, _ack_failed) or "
+        "accepted\n"
+        "(--accept-failures); else what ended\n"
         "the job first: the program's exit or abort code, or 128 + the signal that killed a "
         "process\n"
         "(docs/exit-status.md). "

@@ -95,8 +95,9 @@ struct rz_rzrun_options {
     bool readmit;              /* lost hosts that answer again, by a restart */
     struct rz_preload preload; /* files for other hosts */
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
-    bool with_ft; /* programs of another MPI handle failures */
-    bool crowd;   /* the ranks outnumber the processors (rzrun_settle.c) */
+    bool with_ft;         /* programs of another MPI handle failures */
+    bool accept_failures; /* they do not affect the exit status of a job that ends */
+    bool crowd;           /* the ranks outnumber the processors (rzrun_settle.c) */
     bool lost_together;
     bool oversubscribe, label, progress, story;
     bool slots_limit; /* slots bind, at the start and after failures */

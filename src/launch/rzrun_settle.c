@@ -289,6 +289,8 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
                       options->on_failure_given ? "--on-failure" : "--spares");
     }
     check_detach(options);
+    options->accept_failures |= options->with_ft && options->on_failure != RZ_ON_FAILURE_ABORT &&
+                                options->on_failure != RZ_ON_FAILURE_RESTART;
     if (options->verbosity > 1 && !options->levels_given) {
         rz_trace_levels_raise(&options->levels, RZ_TRACE_LEVEL_info);
     }

@@ -48,6 +48,7 @@ uint32_t rz_session_job_flags(const struct rz_launch_session *session)
            (options->rewind_or_abort ? RZ_JOB_REWIND_OR_ABORT : 0) |
            (session->attempts->report ? RZ_JOB_TRAFFIC : 0) |
            (options->rewind && options->rewind_output == RZ_REWOUND_HELD ? RZ_JOB_HOLD_OUTPUT : 0) |
+           (options->accept_failures ? RZ_JOB_ACCEPT_FAILURES : 0) |
            (options->detach ? RZ_JOB_DETACHED : 0);
 }
 

@@ -67,10 +67,20 @@ static bool covers(uint32_t told, const struct rz_rank *r)
     return told > 0 && told >= r->incarnation;
 }
 
-static bool spoils(const struct rz_rank *r)
+static bool outcome_any_ended(const struct rz_outcome *outcome)
 {
-    bool known = r->state == RZ_RANK_FAILED && covers(r->acknowledged, r) && !r->abort_code;
-    return r->code != 0 && !known;
+    bool any = outcome->n_slots == 0;
+    for (uint32_t i = 0; i < outcome->n_slots && !any; i++) {
+        any = outcome->ranks[i].state == RZ_RANK_ENDED;
+    }
+    return any;
+}
+
+static bool spoils(const struct rz_outcome *outcome, const struct rz_rank *r)
+{
+    bool failed = r->state == RZ_RANK_FAILED && !r->abort_code;
+    bool known = failed && covers(r->acknowledged, r);
+    return r->code != 0 && !known && !(failed && outcome->accepts && outcome_any_ended(outcome));
 }
 
 /* Keeps the bad end of the slot's previous process, which must not be forgotten. */
@@ -108,7 +118,7 @@ void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t inca
 {
     struct rz_rank *r = &outcome->ranks[rank];
     bool awaited = r->state == RZ_RANK_WAITED_FOR || begins_elsewhere(outcome, r, node);
-    if (incarnation > r->incarnation && r->state == RZ_RANK_ENDED && spoils(r)) {
+    if (incarnation > r->incarnation && r->state == RZ_RANK_ENDED && spoils(outcome, r)) {
         keep_past(outcome, r);
     }
     if (incarnation > r->incarnation || (incarnation == r->incarnation && awaited)) {
@@ -124,7 +134,7 @@ void rz_outcome_spawned(struct rz_outcome *outcome, uint32_t slot, uint32_t inca
         (incarnation == r->incarnation && !begins_elsewhere(outcome, r, node))) {
         return;
     }
-    if (spawned && spoils(r)) {
+    if (spawned && spoils(outcome, r)) {
         keep_past(outcome, r);
     }
     begin(outcome, r, RZ_RANK_WAITED_FOR, incarnation, node);
@@ -348,7 +358,7 @@ static const struct rz_rank *first_end(const struct rz_outcome *outcome, bool fa
     for (uint32_t i = 0; i < outcome->n_slots + outcome->n_past; i++) {
         const struct rz_rank *r =
             i < outcome->n_slots ? &outcome->ranks[i] : &outcome->past[i - outcome->n_slots];
-        if (spoils(r) && (r->failing || !failing) && (!first || r->order < first->order)) {
+        if (spoils(outcome, r) && (r->failing || !failing) && (!first || r->order < first->order)) {
             first = r;
         }
     }
@@ -406,15 +416,13 @@ bool rz_outcome_by_failure(const struct rz_outcome *outcome)
  * order knew of it. A rank whose end was never reported is no success, whatever the reason. */
 static bool has_succeeded(const struct rz_outcome *outcome)
 {
-    bool any_ended = outcome->n_slots == 0;
     for (uint32_t i = 0; i < outcome->n_slots; i++) {
         enum rz_rank_state state = outcome->ranks[i].state;
         if (state == RZ_RANK_WAITED_FOR || state == RZ_RANK_RUNNING) {
             return false;
         }
-        any_ended |= state == RZ_RANK_ENDED;
     }
-    return any_ended;
+    return outcome_any_ended(outcome);
 }
 
 int rz_outcome_status(const struct rz_outcome *outcome, const char **cause)

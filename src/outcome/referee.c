@@ -26,6 +26,7 @@ void rz_referee_open(struct rz_referee *referee, uint32_t n_ranks, const uint32_
                                    .repairs = flags & RZ_JOB_REPAIRS,
                                    .stranger = RZ_ID_NONE};
     rz_outcome_open(&referee->outcome, n_ranks, placement, n_nodes);
+    referee->outcome.accepts = flags & RZ_JOB_ACCEPT_FAILURES;
 }
 
 void rz_referee_clear(struct rz_referee *referee)

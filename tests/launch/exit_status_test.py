@@ -36,6 +36,16 @@ class ExitStatus(rig.LaunchTest):
         self.assertIn("rank 1", result.err)
         self.runs("-n", "2", ENDS, "abort", "0", status=1)
 
+    def test_a_failure_that_nobody_acknowledged(self):
+        """It counts, unless the user accepts it: docs/decisions/0061."""
+        job = ["-n", "3", "--nodes", "2"]
+        self.assertIn("rank 1 was killed by signal 9", self.runs(*job, ENDS, "alone", "9", status=137).err)
+        for options in (["--accept-failures"], ["--with-ft", "mpi"]):
+            self.assertEqual(self.runs(*job, *options, ENDS, "alone", "9").err, "")
+        number = self.runs("--detach", "--accept-failures", *job, ENDS, "alone", "9").out.split()[-1]
+        self.runs("--attach", number)
+        self.runs(*job, "--with-ft", "mpi", "--on-failure", "abort", ENDS, "alone", "9", status=137)
+
     # ---- of some processes: the others continue
 
     def of_some(self, *words, ranks=4, others=2, status):

@@ -6,6 +6,7 @@
  *
  * Of some processes, where the others say "goes on" when they know that those have failed:
  *   self N       rank 1 calls MPI_Abort(N) of MPI_COMM_SELF
+ *   alone N      rank 1 kills itself by signal N; the others notice nothing
  *   half N       one calls MPI_Abort(N) of the upper half of the ranks
  *   half-error   there is an error in it whose handler is MPI_ERRORS_ABORT
  *   half-failure   so is the failure of one of them (SIGKILL)
@@ -100,7 +101,7 @@ int main(int argc, char **argv)
     if (rank == 1 && strcmp(how, "early") == 0) {
         exit(code);
     }
-    if (rank == 1 && strcmp(how, "kill") == 0) {
+    if (rank == 1 && (strcmp(how, "kill") == 0 || strcmp(how, "alone") == 0)) {
         raise(code);
     }
     if (rank != 1 && strstr("abort early kill", how)) {

@@ -192,6 +192,39 @@ static void end_others(struct rz_outcome *outcome, uint32_t but)
     }
 }
 
+/* --accept-failures: of the processes that ended in order the status is, if there is one. */
+static void test_failures_are_accepted(void **state)
+{
+    struct rz_outcome outcome;
+    (void)state;
+    for (int code = 0; code < 2; code++) {
+        open_four(&outcome);
+        outcome.accepts = true;
+        rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
+        rz_outcome_noted(&outcome, 2, 1);
+        for (uint32_t rank = 0; rank < 4; rank++) {
+            rz_outcome_exited(&outcome, rank, 1, EXITED(rank == 1 ? 7 * code : 0), true);
+        }
+        assert_int_equal(status_of(&outcome), 7 * code);
+    }
+    open_four(&outcome);
+    outcome.accepts = true;
+    rz_outcome_ended_by(&outcome, 2, 1, 5, "rank 0");
+    rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
+    rz_outcome_noted(&outcome, 2, 1);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        rz_outcome_exited(&outcome, rank, 1, EXITED(0), true);
+    }
+    assert_int_equal(status_of(&outcome), 5); /* which the program has chosen */
+    open_four(&outcome);
+    outcome.accepts = true;
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        rz_outcome_exited(&outcome, rank, 1, SIGNALLED(9), false);
+        rz_outcome_noted(&outcome, rank, 1);
+    }
+    assert_int_equal(status_of(&outcome), 128 + 9); /* no process is left that went on */
+}
+
 static void test_an_acknowledged_failure_does_not_spoil_it(void **state)
 {
     struct rz_outcome outcome;
@@ -489,6 +522,7 @@ int main(void)
         cmocka_unit_test(test_a_kill_for_lack_of_memory_is_named),
         cmocka_unit_test(test_a_failure_behind_the_end_is_no_reason_to_begin_anew),
         cmocka_unit_test(test_a_repaired_failure_is_forgotten),
+        cmocka_unit_test(test_failures_are_accepted),
         cmocka_unit_test(test_an_acknowledged_failure_does_not_spoil_it),
         cmocka_unit_test(test_a_process_that_is_spawned_is_waited_for),
         cmocka_unit_test(test_spawned_processes_count),
