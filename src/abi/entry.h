@@ -469,12 +469,12 @@ static inline bool rz_arg_rank(struct rz_call *call, const char *name, int rank,
            rz_arg_bad_rank(call, name, rank, peers);
 }
 
-/* A rank in the group of win. null: MPI_PROC_NULL is allowed. */
+/* A rank in the group of win, or MPI_PROC_NULL. */
 static inline bool rz_arg_win_rank(struct rz_call *call, const char *name, int rank,
-                                   const struct rz_win *win, bool null)
+                                   const struct rz_win *win)
 {
     int peers = rz_win_size(win);
-    return RZ_LIKELY((rank >= 0 && rank < peers) || (null && rank == MPI_PROC_NULL)) ||
+    return RZ_LIKELY((rank >= 0 && rank < peers) || rank == MPI_PROC_NULL) ||
            rz_arg_bad_rank(call, name, rank, peers);
 }
 

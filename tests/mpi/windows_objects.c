@@ -126,6 +126,84 @@ static void names_and_handlers(void)
     MPI_Win_free(&win);
 }
 
+static void done(MPI_Request *request, int error)
+{
+    CHECK(error == MPI_SUCCESS);
+    CHECK(MPI_Wait(request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+}
+
+#define OF(n, type) &value, n, type
+#define AT(rank, n, type) rank, 0, n, type
+
+/* Operations on no process. */
+static void on_no_process(MPI_Win win)
+{
+    int value = 1, other = 2;
+    MPI_Request request;
+    enum { NONE = MPI_PROC_NULL };
+    CHECK(MPI_Put(OF(1, MPI_INT), AT(NONE, 1, MPI_INT), win) == MPI_SUCCESS);
+    CHECK(MPI_Get(OF(1, MPI_INT), AT(NONE, 1, MPI_INT), win) == MPI_SUCCESS);
+    CHECK(MPI_Accumulate(OF(1, MPI_INT), AT(NONE, 1, MPI_INT), MPI_SUM, win) == MPI_SUCCESS);
+    CHECK(MPI_Get_accumulate(&other, 1, MPI_INT, OF(1, MPI_INT), AT(NONE, 1, MPI_INT), MPI_SUM,
+                             win) == MPI_SUCCESS);
+    CHECK(MPI_Fetch_and_op(&other, &value, MPI_INT, NONE, 0, MPI_SUM, win) == MPI_SUCCESS);
+    CHECK(MPI_Fetch_and_op(NULL, &value, MPI_INT, NONE, 0, MPI_NO_OP, win) == MPI_SUCCESS);
+    CHECK(MPI_Compare_and_swap(&other, &other, &value, MPI_INT, NONE, 0, win) == MPI_SUCCESS);
+    done(&request, MPI_Rput(OF(1, MPI_INT), AT(NONE, 1, MPI_INT), win, &request));
+    done(&request, MPI_Rget(OF(1, MPI_INT), AT(NONE, 1, MPI_INT), win, &request));
+    done(&request, MPI_Raccumulate(OF(1, MPI_INT), AT(NONE, 1, MPI_INT), MPI_SUM, win, &request));
+    done(&request, MPI_Rget_accumulate(&other, 1, MPI_INT, OF(1, MPI_INT), AT(NONE, 1, MPI_INT),
+                                       MPI_SUM, win, &request));
+    CHECK(MPI_Win_flush(NONE, win) == MPI_SUCCESS);
+    CHECK(MPI_Win_flush_local(NONE, win) == MPI_SUCCESS);
+    CHECK(value == 1);
+}
+
+/* Operations without data: any types, and places that are not there. */
+static void without_data(MPI_Win win, int target)
+{
+    int value = 1, other = 2;
+    MPI_Request request;
+    CHECK(MPI_Put(OF(0, MPI_INT), target, 1000, 0, MPI_DOUBLE, win) == MPI_SUCCESS);
+    CHECK(MPI_Get(NULL, 0, MPI_INT, target, 1000, 0, MPI_DOUBLE, win) == MPI_SUCCESS);
+    CHECK(MPI_Accumulate(OF(0, MPI_INT), AT(target, 0, MPI_DOUBLE), MPI_SUM, win) == MPI_SUCCESS);
+    CHECK(MPI_Accumulate(OF(0, MPI_BYTE), AT(target, 0, MPI_BYTE), MPI_SUM, win) == MPI_SUCCESS);
+    CHECK(MPI_Get_accumulate(&other, 0, MPI_INT, OF(0, MPI_BYTE), AT(target, 0, MPI_DOUBLE),
+                             MPI_SUM, win) == MPI_SUCCESS);
+    CHECK(MPI_Get_accumulate(&other, 0, MPI_BYTE, OF(0, MPI_BYTE), AT(target, 0, MPI_BYTE), MPI_SUM,
+                             win) == MPI_SUCCESS);
+    done(&request, MPI_Rput(OF(0, MPI_INT), AT(target, 0, MPI_DOUBLE), win, &request));
+    done(&request, MPI_Rget(OF(0, MPI_INT), AT(target, 0, MPI_DOUBLE), win, &request));
+    done(&request,
+         MPI_Raccumulate(OF(0, MPI_INT), AT(target, 0, MPI_DOUBLE), MPI_SUM, win, &request));
+    done(&request, MPI_Rget_accumulate(&other, 0, MPI_BYTE, OF(0, MPI_BYTE),
+                                       AT(target, 0, MPI_BYTE), MPI_SUM, win, &request));
+    CHECK(value == 1);
+}
+
+static void nothing(void)
+{
+    MPI_Win win;
+    int *memory, next = (rank + 1) % size;
+    MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    *memory = 7;
+    on_no_process(win);
+    CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, MPI_PROC_NULL, 0, win) == MPI_SUCCESS);
+    on_no_process(win);
+    CHECK(MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win) == MPI_SUCCESS);
+    on_no_process(win);
+    without_data(win, next);
+    CHECK(MPI_Win_unlock(MPI_PROC_NULL, win) == MPI_SUCCESS);
+    CHECK(MPI_Win_unlock(next, win) == MPI_SUCCESS);
+    CHECK(MPI_Win_lock_all(0, win) == MPI_SUCCESS);
+    on_no_process(win);
+    without_data(win, next);
+    CHECK(MPI_Win_unlock_all(win) == MPI_SUCCESS);
+    CHECK(*memory == 7);
+    MPI_Win_free(&win);
+}
+
 static void groups(void)
 {
     MPI_Comm reversed;
@@ -277,6 +355,7 @@ int main(int argc, char **argv)
     threads_come();
     attributes();
     names_and_handlers();
+    nothing();
     groups();
     shared(0);
     shared(1);

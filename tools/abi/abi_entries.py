@@ -421,7 +421,7 @@ class Entry:
 
     def one_sided(self):
         """Target and origin of MPI_Put and its like."""
-        self.check("rz_arg_win_rank", '"target_rank"', "target_rank", "win_", "true")
+        self.check("rz_arg_win_rank", '"target_rank"', "target_rank", "win_")
         self.done.add("target_rank")
         if "origin_count" in self.by_name:
             message = self.message("origin_addr", "origin_count", "origin_datatype")
@@ -444,8 +444,7 @@ class Entry:
                 self.argument(kind, p)
                 self.done.add(p.name)
         if "rank" in self.by_name and "win" in self.by_name:
-            self.check("rz_arg_win_rank", '"rank"', "rank", "win_",
-                       "true" if self.stem == "Win_shared_query" else "false")
+            self.check("rz_arg_win_rank", '"rank"', "rank", "win_")
             self.done.add("rank")
         for kind, p in self.kinds:
             if kind == "comm" or (kind == "errhandler" and self.stem in BLAME_GIVEN):

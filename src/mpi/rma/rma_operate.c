@@ -105,9 +105,23 @@ static bool is_op(const struct rz_op *op, MPI_Op handle)
     return op->object.predefined == (uintptr_t)handle;
 }
 
-/* All data are of one predefined type, on which the operation is defined. */
+static int check_op(const struct rz_rma_call *call)
+{
+    if (is_op(call->op, MPI_NO_OP) && !call->result.type) {
+        return rzm_error(MPI_ERR_OP, "MPI_NO_OP is for calls that return the target's data");
+    }
+    return rz_object_is_predefined(call->op) ? MPI_SUCCESS
+                                             : rzm_error(MPI_ERR_OP, "op is not predefined");
+}
+
+/* All data are of one predefined type, on which the operation is defined. Without data any types
+ * will do. */
 static int check_operation(const struct rz_rma_call *call, const struct rz_datatype **basic)
 {
+    int error = call->what == RZ_RMA_SWAP ? MPI_SUCCESS : check_op(call);
+    if (error != MPI_SUCCESS || rz_datatype_bytes(call->type, call->count) == 0) {
+        return error;
+    }
     *basic = rz_datatype_base(call->type);
     const struct rz_datatype *own =
         call->origin_type ? rz_datatype_base(call->origin_type) : *basic;
@@ -116,18 +130,9 @@ static int check_operation(const struct rz_rma_call *call, const struct rz_datat
         return rzm_error(MPI_ERR_TYPE,
                          "origin and target must consist of one and the same predefined type");
     }
-    if (call->what == RZ_RMA_SWAP || is_op(call->op, MPI_REPLACE)) {
-        return MPI_SUCCESS;
-    }
-    if (is_op(call->op, MPI_NO_OP)) {
-        return call->result.type
-                   ? MPI_SUCCESS
-                   : rzm_error(MPI_ERR_OP, "MPI_NO_OP is for calls that return the target's data");
-    }
-    if (!rz_object_is_predefined(call->op)) {
-        return rzm_error(MPI_ERR_OP, "op is not predefined");
-    }
-    return rz_op_check(call->op, *basic);
+    bool moves =
+        call->what == RZ_RMA_SWAP || is_op(call->op, MPI_REPLACE) || is_op(call->op, MPI_NO_OP);
+    return moves ? MPI_SUCCESS : rz_op_check(call->op, *basic);
 }
 
 /* ---- The right to accumulate ---- */
@@ -267,7 +272,7 @@ static int check_call(const struct rz_rma_call *call, uint64_t *at,
     int error = check_epoch(call);
     error = error != MPI_SUCCESS ? error : check_lengths(call);
     error = error != MPI_SUCCESS ? error : find_place(call, at);
-    if (error == MPI_SUCCESS && call->what >= RZ_RMA_ACCUMULATE && call->type->size > 0) {
+    if (error == MPI_SUCCESS && call->what >= RZ_RMA_ACCUMULATE) {
         error = check_operation(call, basic);
     }
     return error;

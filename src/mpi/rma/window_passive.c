@@ -202,9 +202,9 @@ static int check_begin(const struct rz_win *win)
                : MPI_SUCCESS;
 }
 
+/* MPI_PROC_NULL can be locked, flushed and unlocked at any time, and has no state. */
 int rzm_win_lock(int lock_type, int rank, int assert, struct rz_win *win)
 {
-    struct rz_win_target *target = rz_win_target(win, rank);
     int error = rz_engine_begin();
     if (error == MPI_SUCCESS && lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED) {
         error = rzm_error(MPI_ERR_LOCKTYPE,
@@ -212,11 +212,12 @@ int rzm_win_lock(int lock_type, int rank, int assert, struct rz_win *win)
     }
     error = error != MPI_SUCCESS ? error : check_assert(assert);
     error = error != MPI_SUCCESS ? error : check_begin(win);
-    if (error == MPI_SUCCESS && target->hold != RZ_HOLD_NONE) {
-        error = rzm_error(MPI_ERR_RMA_SYNC, "rank %d is locked already", rank);
-    }
-    if (error != MPI_SUCCESS) {
+    if (error != MPI_SUCCESS || rank == MPI_PROC_NULL) {
         return error;
+    }
+    struct rz_win_target *target = rz_win_target(win, rank);
+    if (target->hold != RZ_HOLD_NONE) {
+        return rzm_error(MPI_ERR_RMA_SYNC, "rank %d is locked already", rank);
     }
     enum rz_hold hold = lock_type == MPI_LOCK_EXCLUSIVE ? RZ_HOLD_EXCLUSIVE : RZ_HOLD_SHARED;
     if (assert & MPI_MODE_NOCHECK) {
@@ -258,7 +259,10 @@ static int check_locked(const struct rz_win *win, int rank)
 int rzm_win_unlock(int rank, struct rz_win *win)
 {
     int error = rz_engine_begin();
-    if (error == MPI_SUCCESS && (win->lock_all || rz_win_target(win, rank)->hold == RZ_HOLD_NONE)) {
+    if (error != MPI_SUCCESS || rank == MPI_PROC_NULL) {
+        return error;
+    }
+    if (win->lock_all || rz_win_target(win, rank)->hold == RZ_HOLD_NONE) {
         error = rzm_error(MPI_ERR_RMA_SYNC, "rank %d is not locked by MPI_Win_lock", rank);
     }
     bool given = error == MPI_SUCCESS && is_given_in_order(win, rank);
@@ -298,10 +302,15 @@ int rzm_win_unlock_all(struct rz_win *win)
     return error;
 }
 
+#define ALL_TARGETS (-1)
+
 static int flush_targets(struct rz_win *win, int rank, const char *call)
 {
     int error = rz_engine_begin();
-    error = error != MPI_SUCCESS ? error : check_locked(win, rank);
+    if (error != MPI_SUCCESS || rank == MPI_PROC_NULL) {
+        return error;
+    }
+    error = check_locked(win, rank);
     if (error == MPI_SUCCESS && (rank < 0 || rz_win_target(win, rank)->acks_due > 0)) {
         error = rz_rma_await(win, rank, call);
     }
@@ -319,7 +328,7 @@ int rzm_win_flush(int rank, struct rz_win *win)
 
 int rzm_win_flush_all(struct rz_win *win)
 {
-    return flush_targets(win, -1, "MPI_Win_flush_all");
+    return flush_targets(win, ALL_TARGETS, "MPI_Win_flush_all");
 }
 
 int rzm_win_flush_local(int rank, struct rz_win *win)
@@ -329,7 +338,7 @@ int rzm_win_flush_local(int rank, struct rz_win *win)
 
 int rzm_win_flush_local_all(struct rz_win *win)
 {
-    return flush_targets(win, -1, "MPI_Win_flush_local_all");
+    return flush_targets(win, ALL_TARGETS, "MPI_Win_flush_local_all");
 }
 
 /* Also makes progress: programs call it in loops that wait for a store of another process. */
