@@ -112,7 +112,12 @@ static size_t make_body(uint32_t kind, uint8_t body[64])
 {
     struct shm_offer offer = {any_id(), any_bytes(), (uintptr_t)world.ring, (uint32_t)below(70),
                               below(2) ? 0 : (uint32_t)any_bytes()};
-    struct shm_reply reply = {offer.id, offer.bytes, offer.slot % 8 ? offer.slot % 8 - 1 : 64, 0};
+    struct shm_reply reply = {offer.id, offer.bytes, offer.slot % 8 ? offer.slot % 8 - 1 : 64,
+                              offer.slot % 2};
+    if (offer.slot >= SHM_SLOTS + 2) {
+        offer.slot = reply.slot = SHM_PARKED;
+        offer.early = 0;
+    }
     struct shm_piece piece = {offer.id, offer.bytes};
     if (kind == SHM_OFFER) {
         if (offer.slot < SHM_SLOTS && below(4) > 0) {
@@ -124,7 +129,7 @@ static size_t make_body(uint32_t kind, uint8_t body[64])
         memcpy(body, &offer, sizeof(offer));
         return sizeof(offer);
     }
-    if (kind == SHM_DONE || kind == SHM_ASK) {
+    if (kind == SHM_DONE || kind == SHM_ASK || kind == SHM_SLOT) {
         memcpy(body, &reply, sizeof(reply));
         return sizeof(reply);
     }

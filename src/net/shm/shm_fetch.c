@@ -13,10 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sender has at most SHM_SLOTS offers under way, and some of former connections may still be
- * here. */
-enum { TOKENS_MAX = 16 * SHM_SLOTS };
-
 /* Limit of bytes in one system call, which would otherwise copy fewer. */
 #define COPY_CHUNK ((size_t)1 << 30)
 
@@ -27,9 +23,6 @@ enum { TOKENS_MAX = 16 * SHM_SLOTS };
 rz_status_t shm_fetch_offered(struct shm *shm, struct shm_pair *pair, const struct shm_offer *offer,
                               struct rz_net_token **out)
 {
-    if (pair->n_tokens == TOKENS_MAX) {
-        return RZ_ERR_MALFORMED;
-    }
     struct rz_net_token *token = shm->free_tokens;
     if (token) {
         shm->free_tokens = token->next;
@@ -79,6 +72,12 @@ static void token_end(struct shm *shm, struct rz_net_token *token, rz_status_t s
 static bool token_offered(const struct rz_net_token *token)
 {
     return atomic_load(&token->pair->in.page->offered[token->offer.slot]) == token->offer.id;
+}
+
+/* Whether its sender's memory can be read, as far as is known. */
+static bool token_can_copy(const struct shm *shm, const struct rz_net_token *token)
+{
+    return shm->config.copy != RZ_SHM_COPY_RING && !token->pair->copy_refused;
 }
 
 /* How many bytes of the fetch come early. */
@@ -181,7 +180,7 @@ static bool token_await_sender(const struct rz_net_token *token)
 static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
 {
     struct shm_pair *pair = token->pair;
-    if (shm->config.copy == RZ_SHM_COPY_RING || pair->copy_refused) {
+    if (!token_can_copy(shm, token)) {
         return RZ_ERR_UNSUPPORTED;
     }
     size_t first = token_early(token);
@@ -253,6 +252,10 @@ static rz_status_t token_go_on(struct shm *shm, struct rz_net_token *token, rz_s
  * still writes; otherwise the fetch is over. */
 static rz_status_t token_begin(struct shm *shm, struct rz_net_token *token)
 {
+    if (token->offer.slot == SHM_PARKED) {
+        token_tell(shm, token, SHM_ACTION_ASK);
+        return RZ_IN_PROGRESS;
+    }
     rz_status_t status = !token_offered(token)               ? RZ_ERR_CANCELLED
                          : token_early(token) == token->want ? RZ_OK
                                                              : token_copy(shm, token);
@@ -342,7 +345,12 @@ static enum shm_written fetch_wish(struct shm *shm, struct shm_pair *pair)
         return SHM_WRITTEN;
     }
     bool ask = token->action == SHM_ACTION_ASK;
-    if (shm_out_reply(pair, ask ? SHM_ASK : SHM_DONE, &token->offer, token->want) == SHM_FULL) {
+    const struct shm_reply reply = {.id = token->offer.id,
+                                    .bytes = token->want,
+                                    .slot = token->offer.slot,
+                                    .slots = ask && token->offer.slot == SHM_PARKED &&
+                                             token_can_copy(shm, token)};
+    if (shm_out_reply(pair, ask ? SHM_ASK : SHM_DONE, &reply) == SHM_FULL) {
         return SHM_FULL;
     }
     shm_tokens_pop(&pair->to_send);
@@ -367,13 +375,39 @@ enum shm_written shm_fetch_flush(struct shm *shm, struct shm_pair *pair)
     return written;
 }
 
+/* Mostly the first one: senders answer in the order of the requests. */
+static struct rz_net_token *fetch_find(const struct shm_pair *pair, uint64_t id)
+{
+    struct rz_net_token *token = pair->fetching.first;
+    while (token && token->offer.id != id) {
+        token = token->next;
+    }
+    return token;
+}
+
+rz_status_t shm_fetch_slotted(struct shm *shm, struct shm_pair *pair, const struct shm_reply *reply)
+{
+    struct rz_net_token *token = fetch_find(pair, reply->id);
+    if (!token) {
+        return RZ_OK; /* a record of a former connection, or not needed any more */
+    }
+    if (reply->slot >= SHM_SLOTS || token->offer.slot != SHM_PARKED || token->got > 0) {
+        return RZ_ERR_MALFORMED;
+    }
+    struct rz_net_op *op = token->op;
+    shm_tokens_take(&pair->fetching, token);
+    token->offer.slot = reply->slot;
+    rz_status_t status = token_begin(shm, token);
+    if (status != RZ_IN_PROGRESS) {
+        op->done(op, status);
+    }
+    return RZ_OK;
+}
+
 rz_status_t shm_fetch_piece(struct shm *shm, struct shm_pair *pair, const struct shm_piece *piece,
                             const void *data, size_t bytes)
 {
-    struct rz_net_token *token = pair->fetching.first;
-    while (token && token->offer.id != piece->id) {
-        token = token->next;
-    }
+    struct rz_net_token *token = fetch_find(pair, piece->id);
     if (!token) {
         return RZ_OK; /* a record of a former connection, or not needed any more */
     }

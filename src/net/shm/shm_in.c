@@ -104,7 +104,8 @@ static rz_status_t in_offer(struct shm *shm, struct shm_pair *pair, const struct
     struct shm_offer offer;
     struct rz_net_token *token;
     if (!in_body(record, body, &offer, sizeof(offer)) || offer.bytes == 0 ||
-        offer.slot >= SHM_SLOTS || offer.early > offer.bytes || offer.early > SHM_EARLY_MAX) {
+        offer.early > offer.bytes || offer.early > SHM_EARLY_MAX ||
+        (offer.slot >= SHM_SLOTS && (offer.slot != SHM_PARKED || offer.early > 0))) {
         return RZ_ERR_MALFORMED;
     }
     rz_status_t status = shm_fetch_offered(shm, pair, &offer, &token);
@@ -121,6 +122,9 @@ static rz_status_t in_reply(struct shm *shm, struct shm_pair *pair, const struct
     struct shm_reply reply;
     if (!in_body(record, body, &reply, sizeof(reply))) {
         return RZ_ERR_MALFORMED;
+    }
+    if (record->kind == SHM_SLOT) {
+        return shm_fetch_slotted(shm, pair, &reply);
     }
     if (record->kind == SHM_DONE) {
         shm_out_done(pair, &reply);
@@ -169,6 +173,7 @@ static rz_status_t in_record(struct shm *shm, struct shm_pair *pair,
         return in_offer(shm, pair, record, header, body);
     case SHM_DONE:
     case SHM_ASK:
+    case SHM_SLOT:
         return in_reply(shm, pair, record, body);
     case SHM_PIECE:
     case SHM_EARLY:

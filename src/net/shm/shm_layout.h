@@ -30,7 +30,9 @@ enum {
     SHM_RING_FIRST = 64 * 1024, /* so much of it is used and backed by pages at first */
     SHM_LINE = 64,
     SHM_USABLE = SHM_RING - SHM_LINE, /* bytes of records; the rest is for the 0 behind them */
-    SHM_SLOTS = 64, /* payloads that one process can offer to another at a time: bits of a word */
+    SHM_SLOTS = 64, /* payloads that one process can copy from another at a time: bits of a word */
+    SHM_SLOTS_KEPT = 4,  /* of them, for payloads that were offered without one, then requested */
+    SHM_PARKED = 0xffff, /* in place of a slot: the payload is on offer without one */
     SHM_EAGER_MAX = 8 * 1024,
     SHM_PIECE_MAX = 8 * 1024,
     SHM_EARLY_MAX = 4 * SHM_PIECE_MAX, /* of an offered payload, behind its offer */
@@ -83,7 +85,8 @@ enum shm_kind {
     SHM_OFFER, /* header, struct shm_offer: the payload stays in the sender's memory until DONE */
     SHM_DONE,  /* struct shm_reply: the payload was copied, or is not needed */
     SHM_ASK,   /* struct shm_reply: send the first `bytes` of the payload in pieces; this ends the
-                  offer */
+                  offer; or, if `slots` is set, give the payload a slot */
+    SHM_SLOT,  /* struct shm_reply: the payload has this slot now */
     SHM_PIECE, /* struct shm_piece, bytes of the payload, in order */
     SHM_EARLY, /* the same, of the payload that was offered last, which stays on offer */
     SHM_HELP,  /* struct shm_help: the receiver copies the payload; the sender may help */
@@ -105,7 +108,8 @@ struct shm_offer {
 
 struct shm_reply {
     uint64_t id, bytes;
-    uint32_t slot, zero;
+    uint32_t slot;
+    uint32_t slots; /* ASK: 1: the receiver would copy a payload that has a slot */
 };
 
 struct shm_piece {

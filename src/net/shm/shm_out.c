@@ -116,6 +116,15 @@ rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
 static struct shm_ops out_take_back_all(struct shm *shm, struct shm_pair *pair)
 {
     struct shm_ops ended = pair->out.queue;
+    for (struct rz_net_op *op; (op = shm_ops_pop(&pair->out.pieces));) {
+        if (shm_op(op)->slot == SHM_PARKED) {
+            shm_ops_push(&ended, op);
+        }
+    }
+    for (struct rz_net_op *op; (op = pair->out.parked);) {
+        shm_parked_take(&pair->out.parked, shm_op(op)->id);
+        shm_ops_push(&ended, op);
+    }
     for (unsigned slot = 0; slot < SHM_SLOTS; slot++) {
         if (pair->out.offered[slot]) {
             /* Withdrawn before the operation ends: a copy that still finds the offer afterwards is
@@ -150,7 +159,7 @@ void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 {
     struct shm_ops ended = out_take_back_all(shm, pair);
-    pair->out.queue = pair->out.pieces = (struct shm_ops){NULL, NULL};
+    pair->out.queue = (struct shm_ops){NULL, NULL};
     memset(pair->out.offered, 0, sizeof(pair->out.offered));
     pair->out.slots_free = UINT64_MAX;
     out_end_all(&ended, status);
@@ -311,22 +320,35 @@ static void out_piece(struct shm_pair *pair, enum shm_kind kind, struct shm_op *
     own->sent += bytes;
 }
 
-/* Offers a payload, which stays where it is: puts its id into a free slot. */
+/* Gives the operation one of these slots, or, if none is free, none. */
+static void out_give_slot(struct shm_pair *pair, struct rz_net_op *op, uint64_t slots)
+{
+    struct shm_op *own = shm_op(op);
+    uint64_t given = pair->out.slots_free & slots;
+    if (given == 0) {
+        own->slot = SHM_PARKED;
+        return;
+    }
+    own->slot = (uint32_t)__builtin_ctzll(given);
+    pair->out.slots_free &= ~(UINT64_C(1) << own->slot);
+    pair->out.offered[own->slot] = op;
+    atomic_store_explicit(&pair->out.page->offered[own->slot], own->id, memory_order_relaxed);
+}
+
+/* Offers a payload, which stays where it is: puts its id into a free slot. Without one, the offer
+ * goes all the same, since later messages must not wait for it, and its payload is parked. */
 static enum shm_written out_offer(struct shm *shm, struct shm_pair *pair, struct rz_net_op *op)
 {
     struct shm_op *own = shm_op(op);
-    if (pair->out.slots_free == 0) {
-        return SHM_NOTHING;
-    }
     if (!out_room(pair, shm_record_bytes(op->header_bytes, sizeof(struct shm_offer)))) {
         return SHM_FULL;
     }
     uint32_t early = out_early(pair, op, own->bytes);
-    own->slot = (uint32_t)__builtin_ctzll(pair->out.slots_free);
     own->id = ++shm->last_id;
-    pair->out.slots_free &= pair->out.slots_free - 1;
-    pair->out.offered[own->slot] = op;
-    atomic_store_explicit(&pair->out.page->offered[own->slot], own->id, memory_order_relaxed);
+    out_give_slot(pair, op, UINT64_MAX >> SHM_SLOTS_KEPT);
+    if (own->slot == SHM_PARKED) {
+        shm_parked_add(&pair->out.parked, op);
+    }
     struct shm_offer offer = {.id = own->id,
                               .bytes = own->bytes,
                               .at = (uintptr_t)own->data,
@@ -334,10 +356,12 @@ static enum shm_written out_offer(struct shm *shm, struct shm_pair *pair, struct
                               .early = early};
     out_write(pair, SHM_OFFER, op->header, op->header_bytes,
               (struct out_part){&offer, sizeof(offer)}, (struct out_part){NULL, 0});
-    while (own->sent < early) {
-        out_piece(pair, SHM_EARLY, own, early);
+    if (early > 0) {
+        while (own->sent < early) {
+            out_piece(pair, SHM_EARLY, own, early);
+        }
+        own->sent = 0; /* of what the receiver may ask for */
     }
-    own->sent = 0; /* of what the receiver may ask for */
     return SHM_WRITTEN;
 }
 
@@ -394,13 +418,12 @@ rz_status_t shm_inject(struct rz_net *net, rz_peer_t peer, const void *header,
 }
 
 enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
-                               const struct shm_offer *offer, size_t bytes)
+                               const struct shm_reply *reply)
 {
     if (!out_room(pair, shm_record_bytes(0, sizeof(struct shm_reply)))) {
         return SHM_FULL;
     }
-    struct shm_reply reply = {.id = offer->id, .bytes = bytes, .slot = offer->slot};
-    out_write(pair, kind, NULL, 0, (struct out_part){&reply, sizeof(reply)},
+    out_write(pair, kind, NULL, 0, (struct out_part){reply, sizeof(*reply)},
               (struct out_part){NULL, 0});
     return SHM_WRITTEN;
 }
@@ -415,9 +438,12 @@ enum shm_written shm_out_help(struct shm_pair *pair, const struct shm_help *help
     return SHM_WRITTEN;
 }
 
-/* The operation in this slot, if it is still the one with this id. */
+/* The operation in this slot, if it is still the one with this id, or the parked one. */
 static struct rz_net_op *out_offered(const struct shm_pair *pair, uint64_t id, uint32_t slot)
 {
+    if (slot == SHM_PARKED) {
+        return shm_parked_find(pair->out.parked, id);
+    }
     struct rz_net_op *op = pair->connected && slot < SHM_SLOTS ? pair->out.offered[slot] : NULL;
     return op && shm_op(op)->id == id ? op : NULL;
 }
@@ -432,6 +458,10 @@ const struct shm_op *shm_out_offered(const struct shm_pair *pair, uint64_t id, u
 static void out_take_back(struct shm_pair *pair, struct rz_net_op *op)
 {
     uint32_t slot = shm_op(op)->slot;
+    if (slot == SHM_PARKED) {
+        shm_parked_take(&pair->out.parked, shm_op(op)->id); /* no receiver has copied from it */
+        return;
+    }
     atomic_store(&pair->out.page->offered[slot], 0);
     atomic_thread_fence(memory_order_seq_cst); /* before the user writes to the memory */
     pair->out.offered[slot] = NULL;
@@ -449,10 +479,10 @@ bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op)
     if (shm_ops_take(&pair->out.queue, op)) {
         return true;
     }
-    if (pair->out.offered[shm_op(op)->slot] != op) {
+    bool in_pieces = shm_ops_take(&pair->out.pieces, op);
+    if (!in_pieces && out_offered(pair, shm_op(op)->id, shm_op(op)->slot) != op) {
         return false;
     }
-    shm_ops_take(&pair->out.pieces, op);
     out_take_back(pair, op);
     return true;
 }
@@ -465,11 +495,36 @@ void shm_out_done(struct shm_pair *pair, const struct shm_reply *reply)
     }
 }
 
+/* Lets the receiver copy a payload that was parked, and tells it. False: there is no free slot, or
+ * no space to tell. */
+static bool out_unpark(struct shm *shm, struct shm_pair *pair, struct rz_net_op *op)
+{
+    struct shm_op *own = shm_op(op);
+    if (!out_room(pair, shm_record_bytes(0, sizeof(struct shm_reply)))) {
+        return false;
+    }
+    out_give_slot(pair, op, UINT64_MAX);
+    if (own->slot == SHM_PARKED) {
+        return false;
+    }
+    shm_out_reply(pair, SHM_SLOT,
+                  &(struct shm_reply){.id = own->id, .bytes = own->bytes, .slot = own->slot});
+    shm_out_ring(shm, pair);
+    return true;
+}
+
 void shm_out_asked(struct shm *shm, struct shm_pair *pair, const struct shm_reply *reply)
 {
     struct rz_net_op *op = out_offered(pair, reply->id, reply->slot);
     if (!op || reply->bytes == 0 || reply->bytes > shm_op(op)->bytes || shm_op(op)->asked) {
         return;
+    }
+    if (reply->slot == SHM_PARKED) {
+        shm_parked_take(&pair->out.parked, reply->id);
+        shm_op(op)->sent = 0;
+        if (reply->slots && out_unpark(shm, pair, op)) {
+            return;
+        }
     }
     shm_op(op)->asked = 1;
     shm_op(op)->bytes = reply->bytes;
@@ -484,11 +539,12 @@ static enum shm_written out_queue_step(struct shm *shm, struct shm_pair *pair)
     if (!op) {
         return SHM_NOTHING;
     }
+    struct rz_net_op *next = shm_op(op)->next; /* an offer may be parked, and then is in a tree */
     enum shm_written written = out_message(shm, pair, op);
     if (written != SHM_WRITTEN) {
         return written;
     }
-    shm_ops_pop(&pair->out.queue);
+    pair->out.queue.first = next;
     if (shm_op(op)->bytes <= SHM_EAGER_MAX) {
         op->done(op, RZ_OK);
     }

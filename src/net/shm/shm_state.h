@@ -14,8 +14,11 @@ struct __attribute__((may_alias)) shm_op {
     struct rz_net_op *next;
     const void *data;
     size_t bytes; /* to send; after ASK: the number requested */
-    size_t sent;  /* in pieces */
-    uint64_t id;  /* of the offer */
+    union {
+        size_t sent;             /* in pieces */
+        struct rz_net_op *right; /* parked: `next` and this are the node's children */
+    };
+    uint64_t id; /* of the offer */
     uint32_t slot;
     uint32_t asked; /* the receiver has asked for pieces: no DONE will come */
 };
@@ -105,6 +108,7 @@ struct shm_pair {
         bool pieces_turn;        /* the turn is that of pieces: queue and pieces alternate */
         uint64_t slots_free;     /* one bit per slot */
         struct rz_net_op *offered[SHM_SLOTS]; /* those on offer or being sent in pieces */
+        struct rz_net_op *parked;             /* offers without a slot: a tree (shm_parked.c) */
     } out;
 
     struct shm_tokens to_send;   /* tokens that wait to send something to the sender */
@@ -186,7 +190,7 @@ void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status); 
 void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status);
 bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op);
 enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
-                               const struct shm_offer *offer, size_t bytes);
+                               const struct shm_reply *reply);
 enum shm_written shm_out_help(struct shm_pair *pair, const struct shm_help *help);
 void shm_out_ring(struct shm *shm, struct shm_pair *pair); /* announces all that was written */
 /* The payload in this slot, if it has this id and is still on offer, or NULL. */
@@ -199,6 +203,12 @@ rz_status_t shm_send(struct rz_net *net, rz_peer_t peer, const void *data, size_
                      struct rz_net_op *op);
 rz_status_t shm_inject(struct rz_net *net, rz_peer_t peer, const void *header,
                        uint32_t header_bytes, const void *data, size_t bytes);
+
+/* shm_parked.c: a set of offers without a slot, by their ids */
+void shm_parked_add(struct rz_net_op **root, struct rz_net_op *op);
+struct rz_net_op *shm_parked_find(struct rz_net_op *root, uint64_t id);
+/* Takes the operation with this id out; NULL: it is not there. */
+struct rz_net_op *shm_parked_take(struct rz_net_op **root, uint64_t id);
 
 /* shm_in.c */
 rz_status_t shm_in_open(struct shm *shm,
@@ -219,7 +229,10 @@ rz_status_t shm_fetch_offered(struct shm *shm, struct shm_pair *pair, const stru
                               struct rz_net_token **token);
 rz_status_t shm_fetch_piece(struct shm *shm, struct shm_pair *pair, const struct shm_piece *piece,
                             const void *data, size_t bytes);
-/* The same of early bytes. */
+/* The sender has given the payload a slot: it can be copied. */
+rz_status_t shm_fetch_slotted(struct shm *shm, struct shm_pair *pair,
+                              const struct shm_reply *reply);
+/* As shm_fetch_piece, of early bytes. */
 rz_status_t shm_fetch_early(struct shm *shm, struct shm_pair *pair, const struct shm_piece *piece,
                             const void *data, size_t bytes);
 bool shm_fetch_withdraw(struct shm *shm, struct rz_net_token *token);

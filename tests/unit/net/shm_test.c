@@ -389,6 +389,98 @@ static void dropped_payloads_end_their_sends(void **state)
     teardown();
 }
 
+enum { PENDING = 5 * SHM_SLOTS, PENDING_BYTES = 3 * SHM_EAGER_MAX };
+
+/* Sends more payloads than there are slots, and none is fetched; a message behind them arrives. */
+static void send_many(struct rig_op ops[PENDING], const unsigned char *data)
+{
+    struct rig_op behind;
+    unsigned char *last = payload(PENDING, 8);
+    unsigned before = members[1].n;
+    for (unsigned i = 0; i < PENDING; i++) {
+        assert_int_equal(send_to(0, 1, i, data + i, PENDING_BYTES, &ops[i]), RZ_IN_PROGRESS);
+    }
+    send_to(0, 1, PENDING, last, 8, &behind);
+    for (unsigned turn = 0; turn < 100 && members[1].n < before + PENDING + 1; turn++) {
+        progress(0);
+        progress(1);
+    }
+    assert_int_equal(members[1].n, before + PENDING + 1);
+    for (unsigned i = 0; i <= PENDING; i++) {
+        assert_int_equal(members[1].got[before + i].number, i);
+    }
+    free(last);
+}
+
+/* In reverse: each fourth is dropped, each fourth withdrawn by its sender, before or while it is
+ * fetched. */
+static void fetch_drop_and_withdraw(struct rig_op ops[PENDING], const unsigned char *data)
+{
+    static struct rig_op fetched[PENDING];
+    static unsigned char to[PENDING][PENDING_BYTES];
+    for (unsigned i = PENDING; i-- > 0;) {
+        bool drops = i % 4 == 1, withdraws = i % 4 == 2, waits = i % 8 == 2;
+        if (withdraws && !waits) {
+            assert_true(rz_shm_ops.withdraw(members[0].net, 1, NULL, &ops[i].op));
+        }
+        if (drops || (withdraws && !waits)) {
+            rz_shm_ops.drop(members[1].net, members[1].token[i]);
+            continue;
+        }
+        rig_op_init(&fetched[i], "", 0);
+        rz_status_t status = rz_shm_ops.fetch(members[1].net, members[1].token[i], to[i],
+                                              PENDING_BYTES - i % 3, &fetched[i].op);
+        fetched[i].ended += status == RZ_OK;
+        if (waits && status == RZ_IN_PROGRESS &&
+            rz_shm_ops.withdraw(members[1].net, 0, members[1].token[i], &fetched[i].op)) {
+            assert_true(rz_shm_ops.withdraw(members[0].net, 1, NULL, &ops[i].op));
+        }
+        if (i % 16 == 0) {
+            progress(0);
+            progress(1);
+        }
+    }
+    for (unsigned turn = 0; turn < 10000 && (fetched[0].ended == 0 || ops[0].ended == 0); turn++) {
+        progress(0);
+        progress(1);
+    }
+    for (unsigned i = 0; i < PENDING; i++) {
+        bool withdrawn = i % 4 == 2;
+        assert_true(ops[i].ended == 1 || (withdrawn && ops[i].ended == 0));
+        if (i % 4 == 0 || i % 4 == 3) {
+            assert_int_equal(fetched[i].ended, 1);
+            assert_memory_equal(to[i], data + i, PENDING_BYTES - i % 3);
+        }
+    }
+}
+
+static void no_number_of_payloads_stops_a_message(void **state)
+{
+    (void)state;
+    static struct rig_op ops[PENDING];
+    const enum rz_shm_copy ways[] = {RZ_SHM_COPY_AUTO, RZ_SHM_COPY_RING};
+    unsigned char *data = payload(1, PENDING + PENDING_BYTES);
+    for (unsigned way = 0; way < 2; way++) {
+        setup(ways[way]);
+        join_both(0, 1);
+        send_many(ops, data);
+        fetch_drop_and_withdraw(ops, data);
+        members[1].n = 0;
+        send_many(ops, data);
+        rz_shm_ops.renew(members[0].net, 1, RZ_ERR_ROLLBACK);
+        for (unsigned i = 0; i < PENDING; i++) {
+            assert_int_equal(ops[i].ended, 1);
+            assert_int_equal(ops[i].status, RZ_ERR_ROLLBACK);
+        }
+        rz_shm_ops.renew(members[1].net, 0, RZ_ERR_ROLLBACK);
+        members[1].n = 0;
+        send_many(ops, data);
+        fetch_drop_and_withdraw(ops, data);
+        teardown();
+    }
+    free(data);
+}
+
 static void pieces_and_messages_share_the_ring(void **state)
 {
     (void)state;
@@ -701,6 +793,7 @@ int main(void)
         cmocka_unit_test(early_bytes_and_the_rest_come_together),
         cmocka_unit_test(a_payload_of_another_process_is_never_taken_for_the_senders),
         cmocka_unit_test(dropped_payloads_end_their_sends),
+        cmocka_unit_test(no_number_of_payloads_stops_a_message),
         cmocka_unit_test(pieces_and_messages_share_the_ring),
         cmocka_unit_test(a_stranger_is_heard_and_announced_once),
         cmocka_unit_test(fetches_from_a_failed_stranger_end),
