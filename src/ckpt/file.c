@@ -6,9 +6,9 @@
 #include "ckpt/piece.h"
 #include "port/kill_point.h"
 #include "port/memory.h"
+#include "port/own_path.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,34 +70,60 @@ rz_status_t rz_ckpt_refused(struct rz_ckpt_words *words, const char *what, const
 
 /* ---- directories ---- */
 
-rz_status_t rz_ckpt_sync_directory(const char *path, struct rz_ckpt_words *words)
+rz_status_t rz_ckpt_sync_directory(int fd, const char *path, struct rz_ckpt_words *words)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        return rz_ckpt_refused(words, "open", path);
+    return fsync(fd) == 0 ? RZ_OK : rz_ckpt_refused(words, "write the directory", path);
+}
+
+static rz_status_t not_ours(struct rz_ckpt_words *words, rz_status_t status,
+                            const struct rz_own_why *why)
+{
+    return status == RZ_OK ? RZ_OK : rz_ckpt_say(words, status, "%s", why->text);
+}
+
+/* From *fd, which is closed, into the folder `path` in it. A new one is durable. */
+static rz_status_t enter_next(const char *path, bool make, int *fd, struct rz_ckpt_words *words)
+{
+    struct rz_own_why why;
+    int next = -1;
+    rz_status_t status = rz_own_enter(*fd, path, false, &next, &why);
+    if (status == RZ_ERR_NOT_FOUND && make) {
+        status = rz_own_enter(*fd, path, true, &next, &why);
+        if (status == RZ_OK && fsync(*fd) != 0) {
+            status = rz_ckpt_refused(words, "write the directory of", path);
+        } else {
+            status = not_ours(words, status, &why);
+        }
+    } else {
+        status = not_ours(words, status, &why);
     }
-    rz_status_t status =
-        fsync(fd) == 0 ? RZ_OK : rz_ckpt_refused(words, "write the directory", path);
-    close(fd);
+    if (status != RZ_OK && next >= 0) {
+        close(next);
+    }
+    close(*fd);
+    *fd = next;
     return status;
 }
 
-rz_status_t rz_ckpt_make_directory(const char *path, const char *parent,
-                                   struct rz_ckpt_words *words)
+rz_status_t rz_ckpt_enter(const struct rz_ckpt_folder *folder,
+                          const struct rz_ckpt_generation *where, bool make, int *fd,
+                          struct rz_ckpt_words *words)
 {
-    if (mkdir(path, 0777) == 0) {
-        return rz_ckpt_sync_directory(parent, words);
+    struct rz_own_why why;
+    int at = -1;
+    bool run = where != NULL, generation = where && where->number > 0;
+    rz_status_t status = not_ours(words, rz_own_walk(folder->path, true, &at, &why), &why);
+    if (status == RZ_OK && run) {
+        status =
+            enter_next(rz_ckpt_run_path(folder, where->run).text, make && !generation, &at, words);
     }
-    return errno == EEXIST ? RZ_OK : rz_ckpt_refused(words, "make the directory", path);
-}
-
-static rz_status_t make_generation(const struct rz_ckpt_folder *folder,
-                                   const struct rz_ckpt_generation *generation,
-                                   struct rz_ckpt_words *words)
-{
-    struct rz_ckpt_path run = rz_ckpt_run_path(folder, generation->run);
-    struct rz_ckpt_path path = rz_ckpt_generation_path(folder, generation);
-    return rz_ckpt_make_directory(path.text, run.text, words);
+    if (status == RZ_OK && generation) {
+        status = enter_next(rz_ckpt_generation_path(folder, where).text, make, &at, words);
+    }
+    if (status == RZ_OK) {
+        *fd = at;
+    }
+    return status;
 }
 
 /* ---- writing ---- */
@@ -199,28 +225,35 @@ static rz_status_t write_file(const struct rz_ckpt_folder *folder,
     snprintf(part, sizeof(part), "%s.%" PRIu32 RZ_CKPT_PART_SUFFIX, name, node);
     struct rz_ckpt_path from = rz_ckpt_file_path(folder, &header->generation, part);
     struct rz_ckpt_path to = rz_ckpt_file_path(folder, &header->generation, name);
-    struct rz_ckpt_path directory = rz_ckpt_generation_path(folder, &header->generation);
-    int out = open(from.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (out < 0) {
-        return rz_ckpt_refused(words, "create", from.text);
+    struct rz_own_why why;
+    int out, at;
+    rz_status_t status = rz_ckpt_enter(folder, &header->generation, false, &at, words);
+    if (status != RZ_OK) {
+        return status;
+    }
+    status = not_ours(words, rz_own_create(at, from.text, &out, &why), &why);
+    if (status != RZ_OK) {
+        close(at);
+        return status;
     }
     rz_kill_here(mark ? RZ_KILL_MARK_OPENED : RZ_KILL_FILE_OPENED);
-    rz_status_t status = fill(out, header, fd, from.text, stop, words);
+    status = fill(out, header, fd, from.text, stop, words);
     if (close(out) != 0 &&
         status == RZ_OK) { /* some file systems report only here that they are full */
         status = rz_ckpt_refused(words, "write", from.text);
     }
     rz_kill_here(mark ? RZ_KILL_MARK_SYNCED : RZ_KILL_FILE_SYNCED);
-    if (status == RZ_OK && rename(from.text, to.text) != 0) {
+    if (status == RZ_OK && renameat(at, part, at, name) != 0) {
         status = rz_ckpt_refused(words, "name", to.text);
     }
     if (status != RZ_OK) {
-        unlink(from.text);
-        return status;
+        unlinkat(at, part, 0);
+    } else {
+        rz_kill_here(mark ? RZ_KILL_MARK_NAMED : RZ_KILL_FILE_NAMED);
+        status = rz_ckpt_sync_directory(at, to.text, words);
+        rz_kill_here(mark ? RZ_KILL_MARK_DURABLE : RZ_KILL_FILE_DURABLE);
     }
-    rz_kill_here(mark ? RZ_KILL_MARK_NAMED : RZ_KILL_FILE_NAMED);
-    status = rz_ckpt_sync_directory(directory.text, words);
-    rz_kill_here(mark ? RZ_KILL_MARK_DURABLE : RZ_KILL_FILE_DURABLE);
+    close(at);
     return status;
 }
 
@@ -247,14 +280,24 @@ rz_status_t rz_ckpt_write(const struct rz_ckpt_folder *folder,
     struct rz_ckpt_header header = head_of(folder, generation, RZ_CKPT_PIECE, piece->rank);
     header.bytes = piece->content.bytes;
     header.hash = piece->content.hash;
+    int at;
     rz_kill_here(RZ_KILL_FILE_BEGIN);
-    rz_status_t status = make_generation(folder, generation, words);
+    rz_status_t status = rz_ckpt_enter(folder, generation, true, &at, words);
+    if (status == RZ_ERR_NOT_FOUND) { /* the folder of the run */
+        errno = ENOENT;
+        return rz_ckpt_refused(words, "make the directory",
+                               rz_ckpt_generation_path(folder, generation).text);
+    }
     if (status != RZ_OK) {
         return status;
     }
     if (there_already(folder, &header)) {
-        return rz_ckpt_sync_directory(rz_ckpt_generation_path(folder, generation).text, words);
+        status =
+            rz_ckpt_sync_directory(at, rz_ckpt_generation_path(folder, generation).text, words);
+        close(at);
+        return status;
     }
+    close(at);
     return write_file(folder, &header, node, piece->content.fd, piece->stop, words);
 }
 
@@ -359,15 +402,20 @@ rz_status_t rz_ckpt_open(const struct rz_ckpt_folder *folder, const struct rz_ck
     struct rz_ckpt_path path = which->kind == RZ_CKPT_MARK
                                    ? rz_ckpt_file_path(folder, which->generation, RZ_CKPT_MARK_FILE)
                                    : piece_path(folder, which->generation, which->rank);
-    /* Without O_NONBLOCK, opening a pipe would wait for its writer. */
-    *fd = open(path.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (*fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
-        return rz_ckpt_say(words, RZ_ERR_NOT_FOUND, "%.400s is missing", path.text);
+    struct rz_own_why why;
+    int at;
+    rz_status_t status = rz_ckpt_enter(folder, which->generation, false, &at, words);
+    if (status == RZ_OK) {
+        status = not_ours(words, rz_own_open(at, path.text, false, fd, &why), &why);
+        close(at);
     }
-    if (*fd < 0) {
-        return rz_ckpt_refused(words, "open", path.text);
+    if (status == RZ_ERR_NOT_FOUND) {
+        return rz_ckpt_say(words, status, "%.400s is missing", path.text);
     }
-    rz_status_t status = read_head(*fd, path.text, header, words);
+    if (status != RZ_OK) {
+        return status;
+    }
+    status = read_head(*fd, path.text, header, words);
     if (status == RZ_OK) {
         status = check_whose(folder, which, header, path.text, words);
     }

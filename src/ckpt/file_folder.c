@@ -3,14 +3,15 @@
  * runs. */
 #include "ckpt/file_private.h"
 #include "port/kill_point.h"
+#include "port/own_path.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* A folder of a generation, whatever is in it. */
@@ -94,33 +95,43 @@ static bool is_file(const char *name)
 
 /* ---- reading directories ---- */
 
-/* Calls each(arg, name) for every name in a directory until one call fails; a missing directory has
- * none. */
-static rz_status_t for_names(const char *path, struct rz_ckpt_words *words,
-                             rz_status_t (*each)(void *arg, const char *name), void *arg)
-{
-    DIR *directory = opendir(path);
-    if (!directory) {
-        return errno == ENOENT ? RZ_OK : rz_ckpt_refused(words, "look into", path);
-    }
-    rz_status_t status = RZ_OK;
-    for (const struct dirent *entry;
-         status == RZ_OK && (errno = 0, entry = readdir(directory)) != NULL;) {
-        status = each(arg, entry->d_name);
-    }
-    if (status == RZ_OK && errno != 0) {
-        status = rz_ckpt_refused(words, "look into", path);
-    }
-    closedir(directory);
-    return status;
-}
-
 struct look {
     const struct rz_ckpt_folder *folder;
     struct rz_ckpt_words *words;
     struct entries *entries;
+    uint32_t *newest; /* run */
     uint32_t run;
+    int at; /* the folder that is read */
 };
+
+/* Calls each(arg, name) for every name in the folder of `where` (rz_ckpt_enter) until one call
+ * fails; a missing folder has none. */
+static rz_status_t for_names(const struct look *look, const struct rz_ckpt_generation *where,
+                             rz_status_t (*each)(struct look *look, const char *name))
+{
+    struct look within = *look;
+    int fd;
+    rz_status_t status = rz_ckpt_enter(look->folder, where, false, &fd, look->words);
+    if (status != RZ_OK) {
+        return status == RZ_ERR_NOT_FOUND ? RZ_OK : status;
+    }
+    DIR *directory = fdopendir(fd);
+    if (!directory) {
+        status = rz_ckpt_refused(look->words, "look into", look->folder->path);
+        close(fd);
+        return status;
+    }
+    within.at = fd;
+    for (const struct dirent *entry;
+         status == RZ_OK && (errno = 0, entry = readdir(directory)) != NULL;) {
+        status = each(&within, entry->d_name);
+    }
+    if (status == RZ_OK && errno != 0) {
+        status = rz_ckpt_refused(look->words, "look into", look->folder->path);
+    }
+    closedir(directory);
+    return status;
+}
 
 static rz_status_t look_for_mark(const struct look *look, struct entry *entry)
 {
@@ -136,9 +147,8 @@ static rz_status_t look_for_mark(const struct look *look, struct entry *entry)
     return status == RZ_ERR_INVALID || status == RZ_ERR_SYSTEM ? status : RZ_OK;
 }
 
-static rz_status_t look_at_generation(void *arg, const char *name)
+static rz_status_t look_at_generation(struct look *look, const char *name)
 {
-    struct look *look = arg;
     struct entries *entries = look->entries;
     struct entry entry = {.generation = {.run = look->run}};
     if (!is_generation(name, &entry.generation)) {
@@ -161,14 +171,13 @@ static rz_status_t look_at_generation(void *arg, const char *name)
     return RZ_OK;
 }
 
-static rz_status_t look_at_run(void *arg, const char *name)
+static rz_status_t look_at_run(struct look *look, const char *name)
 {
-    struct look *look = arg;
     if (!is_run(name, &look->run)) {
         return RZ_OK;
     }
-    return for_names(rz_ckpt_run_path(look->folder, look->run).text, look->words,
-                     look_at_generation, look);
+    const struct rz_ckpt_generation run = {.run = look->run};
+    return for_names(look, &run, look_at_generation);
 }
 
 static int newest_first(const void *a, const void *b)
@@ -183,7 +192,7 @@ static rz_status_t look_at_all(const struct rz_ckpt_folder *folder, struct entri
 {
     struct look look = {.folder = folder, .words = words, .entries = entries};
     *entries = (struct entries){0};
-    rz_status_t status = for_names(folder->path, words, look_at_run, &look);
+    rz_status_t status = for_names(&look, NULL, look_at_run);
     if (entries->n > 0) {
         qsort(entries->all, entries->n, sizeof(*entries->all), newest_first);
     }
@@ -231,49 +240,68 @@ rz_status_t rz_ckpt_verify(const struct rz_ckpt_folder *folder,
 
 /* ---- removing ---- */
 
-static rz_status_t unlink_file(const char *path, struct rz_ckpt_words *words)
+/* path: for messages. */
+static rz_status_t unlink_file(int at, const char *name, const char *path,
+                               struct rz_ckpt_words *words)
 {
-    return unlink(path) == 0 || errno == ENOENT ? RZ_OK : rz_ckpt_refused(words, "remove", path);
+    return unlinkat(at, name, 0) == 0 || errno == ENOENT ? RZ_OK
+                                                         : rz_ckpt_refused(words, "remove", path);
 }
 
-/* Other files in a directory keep it. */
-static rz_status_t remove_directory(const char *path, struct rz_ckpt_words *words)
+/* Removes the folder of `where`, which lies in that of `parent`. Other files in a directory keep
+ * it. */
+static rz_status_t remove_directory(const struct rz_ckpt_folder *folder,
+                                    const struct rz_ckpt_generation *parent, const char *path,
+                                    struct rz_ckpt_words *words)
 {
-    return rmdir(path) == 0 || errno == ENOENT || errno == ENOTEMPTY || errno == EEXIST
-               ? RZ_OK
-               : rz_ckpt_refused(words, "remove", path);
+    int at;
+    rz_status_t status = rz_ckpt_enter(folder, parent, false, &at, words);
+    if (status != RZ_OK) {
+        return status == RZ_ERR_NOT_FOUND ? RZ_OK : status;
+    }
+    bool gone = unlinkat(at, strrchr(path, '/') + 1, AT_REMOVEDIR) == 0 || errno == ENOENT ||
+                errno == ENOTEMPTY || errno == EEXIST;
+    status = gone ? RZ_OK : rz_ckpt_refused(words, "remove", path);
+    close(at);
+    return status;
 }
 
-static rz_status_t remove_file(void *arg, const char *name)
+static rz_status_t remove_file(struct look *look, const char *name)
 {
-    const struct look *look = arg;
     if (!is_file(name)) {
         return RZ_OK;
     }
-    return unlink_file(
-        rz_ckpt_file_path(look->folder, &look->entries->all[0].generation, name).text, look->words);
+    const struct rz_ckpt_generation *of = &look->entries->all[0].generation;
+    return unlink_file(look->at, name, rz_ckpt_file_path(look->folder, of, name).text, look->words);
 }
 
 rz_status_t rz_ckpt_remove(const struct rz_ckpt_folder *folder,
                            const struct rz_ckpt_generation *generation, struct rz_ckpt_words *words)
 {
     struct rz_ckpt_path path = rz_ckpt_generation_path(folder, generation);
+    const struct rz_ckpt_generation run = {.run = generation->run};
     struct entry entry = {.generation = *generation};
     struct entries one = {.all = &entry, .n = 1};
     struct look look = {.folder = folder, .words = words, .entries = &one};
+    int at;
     rz_kill_here(RZ_KILL_PRUNE);
-    rz_status_t status =
-        unlink_file(rz_ckpt_file_path(folder, generation, RZ_CKPT_MARK_FILE).text, words);
-    /* The mark is durably removed before the first piece. */
-    if (status == RZ_OK && access(path.text, F_OK) == 0) {
-        status = rz_ckpt_sync_directory(path.text, words);
+    rz_status_t status = rz_ckpt_enter(folder, generation, false, &at, words);
+    if (status != RZ_OK) {
+        return status == RZ_ERR_NOT_FOUND ? RZ_OK : status;
     }
+    status = unlink_file(at, RZ_CKPT_MARK_FILE,
+                         rz_ckpt_file_path(folder, generation, RZ_CKPT_MARK_FILE).text, words);
+    /* The mark is durably removed before the first piece. */
+    if (status == RZ_OK) {
+        status = rz_ckpt_sync_directory(at, path.text, words);
+    }
+    close(at);
     rz_kill_here(RZ_KILL_PRUNE_UNMARKED);
     if (status == RZ_OK) {
-        status = for_names(path.text, words, remove_file, &look);
+        status = for_names(&look, generation, remove_file);
     }
     if (status == RZ_OK) {
-        status = remove_directory(path.text, words);
+        status = remove_directory(folder, &run, path.text, words);
     }
     return status;
 }
@@ -321,14 +349,14 @@ rz_status_t rz_ckpt_prune(const struct rz_ckpt_folder *folder,
     return status;
 }
 
-static rz_status_t remove_run(void *arg, const char *name)
+static rz_status_t remove_run(struct look *look, const char *name)
 {
-    const struct look *look = arg;
     uint32_t run;
     if (!is_run(name, &run)) {
         return RZ_OK;
     }
-    return remove_directory(rz_ckpt_run_path(look->folder, run).text, look->words);
+    const struct rz_ckpt_path path = rz_ckpt_run_path(look->folder, run);
+    return remove_directory(look->folder, NULL, path.text, look->words);
 }
 
 /* Removes generations, all or those without a mark, then empty runs. */
@@ -345,7 +373,7 @@ static rz_status_t remove_generations(const struct rz_ckpt_folder *folder, bool 
         }
     }
     free(entries.all);
-    return status == RZ_OK ? for_names(folder->path, words, remove_run, &look) : status;
+    return status == RZ_OK ? for_names(&look, NULL, remove_run) : status;
 }
 
 rz_status_t rz_ckpt_tidy(const struct rz_ckpt_folder *folder, struct rz_ckpt_words *words)
@@ -355,23 +383,40 @@ rz_status_t rz_ckpt_tidy(const struct rz_ckpt_folder *folder, struct rz_ckpt_wor
 
 rz_status_t rz_ckpt_remove_all(const struct rz_ckpt_folder *folder, struct rz_ckpt_words *words)
 {
-    struct rz_ckpt_path lock;
-    snprintf(lock.text, sizeof(lock.text), "%s/" RZ_CKPT_LOCK_FILE, folder->path);
+    struct rz_own_why why;
+    int at = -1;
     rz_status_t status = remove_generations(folder, true, words);
     if (status == RZ_OK) {
-        status = unlink_file(lock.text, words);
+        status = rz_ckpt_enter(folder, NULL, false, &at, words);
     }
-    return status == RZ_OK ? remove_directory(folder->path, words) : status;
+    if (status == RZ_OK) {
+        status = unlink_file(at, RZ_CKPT_LOCK_FILE, folder->path, words);
+        close(at);
+    }
+    if (status != RZ_OK) {
+        return status == RZ_ERR_NOT_FOUND ? RZ_OK : status;
+    }
+    /* The folder above holds what is ours, and need not be ours itself. */
+    struct rz_ckpt_path above;
+    snprintf(above.text, sizeof(above.text), "%s/..", folder->path);
+    if (rz_own_walk(above.text, false, &at, &why) != RZ_OK) {
+        return rz_ckpt_say(words, RZ_ERR_SYSTEM, "%s", why.text);
+    }
+    if (unlinkat(at, strrchr(folder->path, '/') + 1, AT_REMOVEDIR) != 0 && errno != ENOENT &&
+        errno != ENOTEMPTY && errno != EEXIST) {
+        status = rz_ckpt_refused(words, "remove", folder->path);
+    }
+    close(at);
+    return status;
 }
 
 /* ---- a new run ---- */
 
-static rz_status_t lift_run(void *arg, const char *name)
+static rz_status_t lift_run(struct look *look, const char *name)
 {
-    struct look *look = arg;
     uint32_t run;
-    if (is_run(name, &run) && run > look->run) {
-        look->run = run;
+    if (is_run(name, &run) && run > *look->newest) {
+        *look->newest = run;
     }
     return RZ_OK;
 }
@@ -379,18 +424,21 @@ static rz_status_t lift_run(void *arg, const char *name)
 rz_status_t rz_ckpt_begin_run(const struct rz_ckpt_folder *folder, uint32_t *run,
                               struct rz_ckpt_words *words)
 {
-    struct look look = {.folder = folder, .words = words};
-    rz_status_t status = for_names(folder->path, words, lift_run, &look);
+    uint32_t newest = 0;
+    struct look look = {.folder = folder, .words = words, .newest = &newest};
+    int fd;
+    rz_status_t status = for_names(&look, NULL, lift_run);
     if (status != RZ_OK) {
         return status;
     }
-    if (look.run == UINT32_MAX) {
+    if (newest == UINT32_MAX) {
         return rz_ckpt_say(words, RZ_ERR_INVALID, "%.400s has seen too many runs", folder->path);
     }
-    struct rz_ckpt_path path = rz_ckpt_run_path(folder, look.run + 1);
-    if (mkdir(path.text, 0777) != 0) {
-        return rz_ckpt_refused(words, "make the directory", path.text);
+    const struct rz_ckpt_generation made = {.run = newest + 1};
+    status = rz_ckpt_enter(folder, &made, true, &fd, words);
+    if (status == RZ_OK) {
+        *run = made.run;
+        close(fd);
     }
-    *run = look.run + 1;
-    return rz_ckpt_sync_directory(folder->path, words);
+    return status;
 }

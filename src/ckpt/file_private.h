@@ -31,12 +31,18 @@ rz_status_t rz_ckpt_say(struct rz_ckpt_words *words, rz_status_t status, const c
 /* "cannot WHAT PATH: why the system refused (errno)"; RZ_ERR_SYSTEM. */
 rz_status_t rz_ckpt_refused(struct rz_ckpt_words *words, const char *what, const char *path);
 
-/* Makes the entries of a directory durable. */
-rz_status_t rz_ckpt_sync_directory(const char *path, struct rz_ckpt_words *words);
+/*
+ * Opens the folder of a job (where NULL), of the run where->run (where->number 0), or of a
+ * generation, step by step, and each must belong to this user alone (port/own_path.h): another user
+ * that could write there would decide what a restored process is. make: makes the last one if there
+ * is none. RZ_ERR_NOT_FOUND: there is none; RZ_ERR_INVALID: it is not ours; RZ_ERR_SYSTEM.
+ */
+rz_status_t rz_ckpt_enter(const struct rz_ckpt_folder *folder,
+                          const struct rz_ckpt_generation *where, bool make, int *fd,
+                          struct rz_ckpt_words *words);
 
-/* Makes a directory, durably; an existing one is accepted. */
-rz_status_t rz_ckpt_make_directory(const char *path, const char *parent,
-                                   struct rz_ckpt_words *words);
+/* Makes the entries of the open directory fd durable. */
+rz_status_t rz_ckpt_sync_directory(int fd, const char *path, struct rz_ckpt_words *words);
 
 /* Which file: rank 0 for a mark. */
 struct rz_ckpt_which {

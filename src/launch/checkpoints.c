@@ -2,6 +2,8 @@
 /* rzrun's part of checkpoint files: ownership of the folder, and where an attempt begins. */
 #include "launch/checkpoints.h"
 
+#include "port/own_path.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,6 +16,8 @@
 #include <unistd.h>
 
 #define LOCK_FILE "lock"
+/* Another rzrun may remove the folder with its last file between our steps. */
+#define TRIES_MAX 100
 
 __attribute__((format(printf, 1, 2))) static bool refuse_directory(const char *format, ...)
 {
@@ -32,7 +36,7 @@ __attribute__((format(printf, 1, 2))) static bool refuse_directory(const char *f
 static bool make(const char *path)
 {
     struct stat info;
-    if (mkdir(path, 0777) == 0) {
+    if (mkdir(path, 0700) == 0) {
         return true;
     }
     if (errno == EEXIST && stat(path, &info) == 0 && !S_ISDIR(info.st_mode)) {
@@ -44,45 +48,79 @@ static bool make(const char *path)
 }
 
 /* The process that held the lock before may have removed its file with all others. */
-static bool is_file_of(int fd, const char *path)
+static bool is_file_of(int fd, int folder)
 {
     struct stat ours, there;
-    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_ino == there.st_ino &&
-           ours.st_dev == there.st_dev;
+    return fstat(fd, &ours) == 0 && fstatat(folder, LOCK_FILE, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
 }
 
-static bool take_lock(struct rz_checkpoints *checkpoints)
+/* Opens the folder of the job and its lock file, and makes what is missing. A folder that another
+ * user made, or may write to, could give this job the memory of a program of theirs. */
+static rz_status_t open_lock(const struct rz_checkpoints *checkpoints, int *folder, int *lock)
 {
-    char path[sizeof(checkpoints->path) + sizeof(LOCK_FILE)];
-    snprintf(path, sizeof(path), "%s/" LOCK_FILE, checkpoints->path);
-    for (;;) {
-        if (!make(checkpoints->path)) {
+    char path[sizeof(checkpoints->path) + sizeof(LOCK_FILE) + 1], *above;
+    struct rz_own_why why;
+    int at = -1;
+    snprintf(path, sizeof(path), "%s", checkpoints->path);
+    above = strrchr(path, '/');
+    above[above == path] = 0;
+    rz_status_t status = rz_own_walk(path, false, &at, &why);
+    if (status == RZ_OK) {
+        status = rz_own_enter(at, checkpoints->path, true, folder, &why);
+        close(at);
+    }
+    if (status == RZ_OK) {
+        snprintf(path, sizeof(path), "%s/" LOCK_FILE, checkpoints->path);
+        status = rz_own_open(*folder, path, true, lock, &why);
+        if (status != RZ_OK) {
+            close(*folder);
+        }
+    }
+    if (status != RZ_OK && status != RZ_ERR_NOT_FOUND) {
+        refuse_directory("--checkpoint-dir: %s", why.text);
+    }
+    return status;
+}
+
+/* RZ_ERR_NOT_FOUND: another rzrun removed the folder meanwhile. */
+static rz_status_t take_lock_once(struct rz_checkpoints *checkpoints)
+{
+    int folder, error;
+    rz_status_t status = open_lock(checkpoints, &folder, &checkpoints->lock_fd);
+    if (status != RZ_OK) {
+        return status;
+    }
+    error = flock(checkpoints->lock_fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    bool there = error == 0 && is_file_of(checkpoints->lock_fd, folder);
+    close(folder);
+    if (there) {
+        return RZ_OK;
+    }
+    close(checkpoints->lock_fd);
+    if (error == EWOULDBLOCK) {
+        refuse_directory("another rzrun keeps its checkpoints in %s; give this job another "
+                         "name (--checkpoint-name) or another directory (--checkpoint-dir)",
+                         checkpoints->path);
+    } else if (error) {
+        refuse_directory("--checkpoint-dir: cannot lock %s: %s", checkpoints->path,
+                         strerror(error));
+    }
+    return error ? RZ_ERR_SYSTEM : RZ_ERR_NOT_FOUND;
+}
+
+static bool take_lock(struct rz_checkpoints *checkpoints, const char *directory)
+{
+    rz_status_t status = RZ_ERR_NOT_FOUND;
+    for (int i = 0; status == RZ_ERR_NOT_FOUND && i < TRIES_MAX; i++) {
+        if (!make(directory)) {
             return false;
         }
-        checkpoints->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (checkpoints->lock_fd < 0 && errno == ENOENT) {
-            continue; /* the folder was removed between the two */
-        }
-        if (checkpoints->lock_fd < 0) {
-            return refuse_directory("--checkpoint-dir: cannot create %s: %s", path,
-                                    strerror(errno));
-        }
-        if (flock(checkpoints->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-            int error = errno;
-            close(checkpoints->lock_fd);
-            if (error == EWOULDBLOCK) {
-                return refuse_directory(
-                    "another rzrun keeps its checkpoints in %s; give this job another "
-                    "name (--checkpoint-name) or another directory (--checkpoint-dir)",
-                    checkpoints->path);
-            }
-            return refuse_directory("--checkpoint-dir: cannot lock %s: %s", path, strerror(error));
-        }
-        if (is_file_of(checkpoints->lock_fd, path)) {
-            return true;
-        }
-        close(checkpoints->lock_fd);
+        status = take_lock_once(checkpoints);
     }
+    return status == RZ_OK ||
+           (status == RZ_ERR_NOT_FOUND &&
+            refuse_directory("--checkpoint-dir: %s is removed again and again", checkpoints->path));
 }
 
 /* The path as all nodes see it, whatever their working directory. */
@@ -136,7 +174,8 @@ bool rz_checkpoints_open(struct rz_checkpoints *checkpoints, const struct rz_rzr
     snprintf(checkpoints->folder.name, sizeof(checkpoints->folder.name), "%s",
              options->checkpoint_name);
     checkpoints->folder.path = checkpoints->path;
-    if (!settle_path(checkpoints, options->checkpoint_dir) || !take_lock(checkpoints)) {
+    if (!settle_path(checkpoints, options->checkpoint_dir) ||
+        !take_lock(checkpoints, options->checkpoint_dir)) {
         return false;
     }
     checkpoints->used = true;

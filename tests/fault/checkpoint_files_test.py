@@ -164,6 +164,54 @@ class Refused(checkpoint_rig.CheckpointTest):
         self.refused("is of a job of 4 ranks, this one has 3", "--restart", ranks=3)
         self.assertEqual(self.committed(), found)
 
+    def test_what_another_user_could_have_written(self):
+        """Memory, registers and stack of a restored process come from there."""
+        found = self.leaves_checkpoints()
+        newest = found[max(found)]
+        for path in (self.job, os.path.dirname(newest), newest, f"{newest}/committed"):
+            mode = os.stat(path).st_mode
+            self.assertEqual(mode & 0o077, 0, path)
+            os.chmod(path, mode | 0o002)
+            self.refused(f"others may write to {path}", "--restart")
+            os.chmod(path, mode)
+        os.chmod(self.directory, 0o777)
+        self.refused(f"everyone may write to {self.directory}", "--restart")
+        os.chmod(self.directory, 0o1777)
+        self.solves("--restart", "--keep-checkpoints")
+
+    def test_what_belongs_to_another_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to be another user")
+        found = self.leaves_checkpoints()
+        for path in (self.job, found[max(found)]):
+            os.chown(path, 65534, 65534)
+            self.refused(f"{path} belongs to uid 65534, not to uid 0", "--restart")
+            os.chown(path, 0, 0)
+        os.chmod(self.directory, 0o1777)
+        os.chown(self.directory, 65534, 65534)
+        self.refused("this user could exchange what is in it", "--restart")
+
+    def test_links_that_another_user_has_laid(self):
+        """They lead to files of the user who runs the job: these stay as they are."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to be another user")
+        victim = self.file("victim", "precious")
+        os.makedirs(f"{self.job}/run-1/generation-1.1")
+        os.chmod(self.directory, 0o1777)
+        for rank in range(checkpoint_rig.RANKS):
+            for node in range(checkpoint_rig.NODES):
+                os.symlink(victim, f"{self.job}/run-1/generation-1.1/piece-{rank}.{node}.part")
+        for folder, folders, files in os.walk(self.job):
+            for name in (folder, *(f"{folder}/{name}" for name in folders + files)):
+                os.lchown(name, 65534, 65534)
+        self.refused(f"{self.job} belongs to uid 65534, not to uid 0")
+        shutil.rmtree(self.job)
+        os.symlink(self.folder, self.job)
+        os.lchown(self.job, 65534, 65534)
+        self.refused(f"{self.job} is a symbolic link")
+        with open(victim) as file:
+            self.assertEqual(file.read(), "precious")
+
     def test_two_jobs_at_a_time(self):
         one = self.start(*self.line("--inject", "stop rank 1 at iteration 9 for 30s"), *self.program())
         self.assertTrue(rig.await_true(lambda: os.path.exists(f"{self.job}/lock")))

@@ -38,7 +38,7 @@ static int open_folder(void **state)
     snprintf(root, sizeof(root), "/tmp/test-ckpt-file-XXXXXX");
     assert_non_null(mkdtemp(root));
     snprintf(path, sizeof(path), "%s/job", root);
-    assert_int_equal(mkdir(path, 0777), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
     folder = (struct rz_ckpt_folder){.path = path, .name = "job", .n_ranks = RANKS};
     return 0;
 }
@@ -233,17 +233,15 @@ int fsync(int fd)
     return (int)syscall(SYS_fsync, fd);
 }
 
-int rename(const char *from, const char *to)
+int renameat(int from_at, const char *from, int to_at, const char *to)
 {
     struct stat info;
-    char parent[256];
-    snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(to, '/') - to), to);
-    if (disk.watched && stat(from, &info) == 0) {
+    if (disk.watched && fstatat(from_at, from, &info, 0) == 0) {
         disk.names++;
         disk.too_early += disk.synced != info.st_ino;
-        disk.directory = stat(parent, &info) == 0 ? info.st_ino : 0;
+        disk.directory = fstat(to_at, &info) == 0 ? info.st_ino : 0;
     }
-    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+    return (int)syscall(SYS_renameat2, from_at, from, to_at, to, 0);
 }
 
 /* Some file systems say at the end only that they are full. */
@@ -331,6 +329,111 @@ static void what_cannot_be_written_is_said(void **state)
     assert_int_equal(write_piece(generation(1, 1, 7), 1), RZ_ERR_SYSTEM);
     assert_non_null(strstr(words.text, "run-1/generation-7.1"));
     assert_non_null(strstr(words.text, "No such file"));
+}
+
+/* ---- what is not ours ---- */
+
+static mode_t mode_of(const char *name)
+{
+    struct stat info;
+    assert_int_equal(lstat(in_folder(name), &info), 0);
+    return info.st_mode & 07777;
+}
+
+static void nothing_is_for_others(void **state)
+{
+    (void)state;
+    mode_t old = umask(0);
+    begin_run(1);
+    write_whole(generation(1, 1, 7));
+    umask(old);
+    assert_int_equal(mode_of("run-1"), 0700);
+    assert_int_equal(mode_of("run-1/generation-7.1"), 0700);
+    assert_int_equal(mode_of("run-1/generation-7.1/piece-1"), 0600);
+    assert_int_equal(mode_of("run-1/generation-7.1/committed"), 0600);
+}
+
+static void expect_refused(const char *text)
+{
+    struct rz_ckpt_generation *found;
+    uint32_t n;
+    assert_int_equal(rz_ckpt_list(&folder, &found, &n, &words), RZ_ERR_INVALID);
+    assert_non_null(strstr(words.text, text));
+}
+
+/* What others may write to could hold anything. */
+static void what_others_may_write_is_not_read(void **state)
+{
+    const struct rz_ckpt_generation g = generation(1, 1, 7);
+    static const char *const all[] = {"", "run-1", "run-1/generation-7.1",
+                                      "run-1/generation-7.1/committed"};
+    (void)state;
+    begin_run(1);
+    write_whole(g);
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        mode_t mode = mode_of(all[i]);
+        assert_int_equal(chmod(in_folder(all[i]), mode | 0020), 0);
+        expect_refused("others may write");
+        assert_non_null(strstr(words.text, all[i]));
+        assert_int_equal(chmod(in_folder(all[i]), mode), 0);
+    }
+    assert_int_equal(chmod(in_folder("run-1/generation-7.1/piece-1"), 0602), 0);
+    assert_int_equal(rz_ckpt_verify(&folder, &g, &words), RZ_ERR_INVALID);
+    assert_int_equal(chmod(root, 0777), 0);
+    expect_refused("everyone may write");
+    assert_int_equal(chmod(root, 01777), 0);
+    expect_listed(" 1.1.7");
+}
+
+/* Only root can make what belongs to others. */
+static void what_others_own_is_not_read(void **state)
+{
+    const struct rz_ckpt_generation g = generation(1, 1, 7);
+    static const char *const all[] = {"", "run-1", "run-1/generation-7.1",
+                                      "run-1/generation-7.1/committed"};
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    begin_run(1);
+    write_whole(g);
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        assert_int_equal(lchown(in_folder(all[i]), 65534, 65534), 0);
+        expect_refused("belongs to uid 65534");
+        assert_int_equal(lchown(in_folder(all[i]), 0, 0), 0);
+    }
+    assert_int_equal(lchown(in_folder("run-1/generation-7.1/piece-1"), 65534, 65534), 0);
+    assert_int_equal(rz_ckpt_verify(&folder, &g, &words), RZ_ERR_INVALID);
+    assert_int_equal(lchown(root, 65534, 65534), 0);
+    expect_refused("could exchange what is in it");
+}
+
+/* A link leads elsewhere: nothing is read, written or removed there. */
+static void no_link_is_followed(void **state)
+{
+    const struct rz_ckpt_generation g = generation(1, 1, 7);
+    char victim[160], away[96];
+    (void)state;
+    begin_run(1);
+    write_whole(g);
+    snprintf(victim, sizeof(victim), "%s/victim", root);
+    snprintf(away, sizeof(away), "%s/away", root);
+    close(open(victim, O_WRONLY | O_CREAT, 0600));
+    /* A temporary name that leads to another file. */
+    unlink(in_folder("run-1/generation-7.1/piece-1"));
+    assert_int_equal(symlink(victim, in_folder("run-1/generation-7.1/piece-1.5.part")), 0);
+    assert_int_equal(write_piece(g, 1), RZ_OK);
+    struct stat info;
+    assert_int_equal(stat(victim, &info), 0);
+    assert_int_equal(info.st_size, 0);
+    /* A folder that leads to another one. */
+    assert_int_equal(rename(in_folder("run-1"), away), 0);
+    assert_int_equal(symlink(away, in_folder("run-1")), 0);
+    expect_refused("symbolic link");
+    assert_int_equal(write_piece(g, 2), RZ_ERR_INVALID);
+    assert_int_equal(rz_ckpt_remove_all(&folder, &words), RZ_ERR_INVALID);
+    snprintf(victim, sizeof(victim), "%s/generation-7.1/piece-0", away);
+    assert_int_equal(access(victim, F_OK), 0);
 }
 
 /* ---- damage ---- */
@@ -698,6 +801,10 @@ int main(void)
                                        TEST(a_look_keeps_no_descriptor),
                                        TEST(memory_that_changes_meanwhile_leaves_nothing),
                                        TEST(what_cannot_be_written_is_said),
+                                       TEST(nothing_is_for_others),
+                                       TEST(what_others_may_write_is_not_read),
+                                       TEST(what_others_own_is_not_read),
+                                       TEST(no_link_is_followed),
                                        TEST(every_damage_is_found_and_said),
                                        TEST(files_of_another_job_are_refused),
                                        TEST(runs_and_epochs_count_before_numbers),
