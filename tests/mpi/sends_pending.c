@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sends_pending N [BYTES]: N sends of BYTES to each neighbour are pending and nobody receives them;
- * all else that MPI has goes on: messages, collective operations, windows, files, probes,
- * cancellation. Then they are received, the last one first.
+ * sends_pending N [BYTES]: N sends of BYTES to the right neighbour are pending, and it receives
+ * none of them; all else that MPI has goes on: messages, collective operations, windows, files,
+ * probes, cancellation. Then they are received, the last one first.
  */
 #include "check.h"
 
