@@ -201,7 +201,12 @@ static bool on_abort(void *arg, struct rz_child *p, const struct rz_link_message
 static bool on_bye(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
 {
     const struct rz_link_service *service = arg;
+    const struct rz_own_node *own = service->config.own;
     (void)message, (void)fd;
+    if (p->rank < own->job.n_ranks && own->membership.phase != RZ_PHASE_LEFT &&
+        !own->membership.ending) {
+        return false; /* others may wait for it: no rank leaves before all have agreed to */
+    }
     rz_kill_here(RZ_KILL_DAEMON_BYE);
     rz_groups_process_left(service->config.groups, p);
     rz_child_leave(p);

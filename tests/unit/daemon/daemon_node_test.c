@@ -315,6 +315,13 @@ static void a_process_that_closes_its_link_fails_alone(void **state)
     expect_failure_by("unlink");
 }
 
+/* No rank leaves before all have agreed to: others would wait for it. */
+static void a_rank_that_says_bye_too_early_fails_alone(void **state)
+{
+    (void)state;
+    expect_failure_by("bye hang");
+}
+
 /* The daemon takes over what a process hands it only where that keeps the rules. */
 static void a_process_that_stores_wrong_pieces_fails_alone(void **state)
 {
@@ -682,6 +689,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(the_cause_comes_before_the_exit, nothing_left),
         cmocka_unit_test_teardown(a_process_that_never_reads_fails_alone, nothing_left),
         cmocka_unit_test_teardown(a_process_that_talks_nonsense_fails_alone, nothing_left),
+        cmocka_unit_test_teardown(a_rank_that_says_bye_too_early_fails_alone, nothing_left),
         cmocka_unit_test_teardown(a_process_that_stores_wrong_pieces_fails_alone, nothing_left),
         cmocka_unit_test_teardown(a_process_that_stores_a_piece_lives, nothing_left),
         cmocka_unit_test_teardown(a_process_that_closes_its_link_fails_alone, nothing_left),

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that send their daemons messages of every type of the link, with sizes at every bound, in any state (rogue.c). They harm
+only themselves: the other ranks compute right and see the failures of these ranks alone, every daemon lives to the end, and
+nothing is left behind.
+
+    rogue_test.py [--seeds 1..4] [--messages 300] [--budget SECONDS]
+"""
+import argparse
+import os
+import re
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../launch"))
+import launch_rig as rig  # noqa: E402
+
+OPTIONS = argparse.Namespace(seeds="1..4", messages=300, budget=0.0)
+HONEST = 3
+# Right; a rank was killed, by itself or its daemon, or by its alarm; a process that a rogue has spawned could not be executed.
+STATUSES = {0, 128 + 9, 128 + 14, rig.NOT_FOUND}
+DAEMONS = r"(?m)^.*(?:rz_assert|Sanitizer|runtime error|node \d+ (?:has )?(?:failed|is lost)).*$"
+
+
+class Rogues(rig.LaunchTest):
+    def one(self, seed, when):
+        words = ["-n", "6", "--nodes", "3", "--oversubscribe", "--hb-timeout", "5s", rig.program("rogue"), str(seed),
+                 str(OPTIONS.messages), when]
+        result = self.run_it(*words)
+        told = f"{' '.join([rig.RZRUN, *words])}: status {result.status}\n{result.out}{result.err[-3000:]}"
+        self.assertEqual(result.out.count("right\n"), HONEST, told)
+        self.assertIn(result.status, STATUSES, told)
+        self.assertIsNone(re.search(DAEMONS, result.err), told)
+
+    def each(self, when):
+        first, last = map(int, OPTIONS.seeds.split(".."))
+        end = time.monotonic() + (OPTIONS.budget / 3 or rig.HANG_S)
+        for seed in range(first, last + 1):
+            if seed > first and time.monotonic() > end:
+                break
+            with self.subTest(seed=seed, when=when):
+                self.one(seed, when)
+
+    def test_in_place_of_mpi_init(self):
+        self.each("early")
+
+    def test_between_collectives(self):
+        self.each("loop")
+
+    def test_after_mpi_finalize(self):
+        self.each("left")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    for name, value in vars(OPTIONS).items():
+        parser.add_argument(f"--{name}", type=type(value), default=value)
+    OPTIONS, rest = parser.parse_known_args()
+    sys.argv[1:] = rest
+    rig.main()
