@@ -13,6 +13,7 @@
 #include "port/kill_point.h"
 
 #include <stdatomic.h>
+#include <sys/stat.h>
 
 /* The reserved region: area, restore program with its stack, pools, and what callers reserve. */
 #define RZ_IMAGE_PROGRAM_AT (RZ_IMAGE_REGION + ((uintptr_t)1 << 30))
@@ -27,6 +28,7 @@
 #define RZ_IMAGE_DESCRIPTORS (1 << 20)
 #define RZ_IMAGE_EXCLUDED_THREADS 64
 #define RZ_IMAGE_WORDS 512
+#define RZ_IMAGE_GIVEN 3 /* descriptors 0, 1 and 2 */
 
 /* Arrays that grow; each has a place of its own, where it never moves. */
 enum rz_image_pool {
@@ -79,7 +81,9 @@ struct rz_image_area {
     _Atomic int32_t order; /* to the parked threads */
     int32_t restorer;      /* the thread that restores when all others have ended */
     int32_t park_signal;   /* of the thread that stops others */
-    bool park_left;        /* the handler must stay: its signal may still arrive */
+    struct rz_image_given given[RZ_IMAGE_GIVEN];
+    int32_t given_at[RZ_IMAGE_GIVEN]; /* during a restore: copies of these; -1: it is closed */
+    bool park_left;                   /* the handler must stay: its signal may still arrive */
     uint64_t park_action[4];
 
     int32_t fd;                  /* the image that is restored */
@@ -110,6 +114,7 @@ struct rz_image_area {
 #define RZ_AREA ((struct rz_image_area *)RZ_IMAGE_REGION)
 
 /* area.c */
+void rz_image_note_given(void);                     /* 0, 1 and 2 as they are now */
 bool rz_image_map_at(uintptr_t at, uint64_t bytes); /* nothing is there; false: something is */
 bool rz_image_area_ready(void); /* makes the area; false: another mapping is there */
 rz_status_t rz_image_refuse(rz_status_t status, const char *format, ...)
@@ -196,6 +201,9 @@ void rz_image_threads_await(void);
 void rz_image_thread_note(struct rz_image_thread *thread);
 bool rz_image_thread_forget(const struct rz_image_thread *thread);
 void rz_image_thread_become(const struct rz_image_thread *thread);
+
+/* files.c: which one of the given descriptors this is; -1: none */
+int rz_image_given_of(int fd, const struct stat *st);
 
 /* regions.c, files.c, refusals.c, process_state.c, build_id.c: the tables */
 rz_status_t rz_image_choose_regions(struct rz_image_tables *image);

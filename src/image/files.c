@@ -33,21 +33,55 @@ static bool is_harmless_device(const char *path)
     return false;
 }
 
-/* Another descriptor before it that means the same open file: with dup they share an offset. */
-static int same_open_file(const struct rz_image_tables *image, int fd)
+/* Files are told from what the launcher gave by the number, too: the program may open one again. A
+ * device is the same one in each process that opens it. */
+int rz_image_given_of(int fd, const struct stat *st)
 {
-    long pid = RZ_RAW0(getpid);
-    for (int standard = 0; standard <= 2; standard++) {
-        if (RZ_RAW5(kcmp, pid, pid, KCMP_FILE, standard, fd) == 0) {
-            return standard;
-        }
-    }
-    for (uint32_t i = 0; i < image->head.n_files; i++) {
-        if (RZ_RAW5(kcmp, pid, pid, KCMP_FILE, image->file[i].fd, fd) == 0) {
-            return image->file[i].fd;
+    for (int i = 0; i < RZ_IMAGE_GIVEN; i++) {
+        const struct rz_image_given *given = &RZ_AREA->given[i];
+        bool same = given->inode != 0 && given->inode == st->st_ino && given->device == st->st_dev;
+        if (same && (fd == i || !(S_ISREG(st->st_mode) || S_ISDIR(st->st_mode)))) {
+            return i;
         }
     }
     return -1;
+}
+
+/* Another descriptor before it that means the same open file: with dup they share an offset. */
+static rz_status_t same_open_file(const struct rz_image_tables *image, int fd, const char *path,
+                                  int *same)
+{
+    long pid = RZ_RAW0(getpid);
+    *same = -1;
+    for (uint32_t i = 0; i < image->head.n_files; i++) {
+        const struct rz_image_file *file = &image->file[i];
+        long order = file->given < 0 ? RZ_RAW5(kcmp, pid, pid, KCMP_FILE, file->fd, fd) : 1;
+        if (order == 0) {
+            *same = file->same_as >= 0 ? file->same_as : file->fd;
+            return RZ_OK;
+        }
+        if (order < 0 && rz_raw_same(image->text + file->path, path)) {
+            return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                   "descriptors %d and %d are both %s, and the system does not say "
+                                   "whether they share its offset (kcmp)",
+                                   file->fd, fd, path);
+        }
+    }
+    return RZ_OK;
+}
+
+static rz_status_t refuse_descriptor(int fd, const char *path, const struct stat *st)
+{
+    bool file = S_ISREG(st->st_mode) || S_ISDIR(st->st_mode);
+    if (!file && !is_harmless_device(path)) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED, "descriptor %d (%s) is no regular file%s", fd,
+                               path, fd < RZ_IMAGE_GIVEN ? ", and not what rzrun gave" : "");
+    }
+    if (file && st->st_nlink == 0) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                               "descriptor %d is a file that has no name any more (%s)", fd, path);
+    }
+    return RZ_OK;
 }
 
 static rz_status_t note_file(struct rz_image_tables *image, int fd)
@@ -60,17 +94,12 @@ static rz_status_t note_file(struct rz_image_tables *image, int fd)
         return RZ_OK; /* closed, by a thread that is not stopped */
     }
     path[bytes] = '\0';
-    int same_as = same_open_file(image, fd);
-    bool file = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || is_harmless_device(path);
-    if (same_as > 2 || same_as < 0) {
-        if (!file) {
-            return rz_image_refuse(RZ_ERR_UNSUPPORTED, "descriptor %d (%s) is no regular file", fd,
-                                   path);
-        }
-        if (st.st_nlink == 0) {
-            return rz_image_refuse(RZ_ERR_UNSUPPORTED,
-                                   "descriptor %d is a file that has no name any more (%s)", fd,
-                                   path);
+    int same_as = -1, given = is_harmless_device(path) ? -1 : rz_image_given_of(fd, &st);
+    if (given < 0) {
+        rz_status_t status = refuse_descriptor(fd, path, &st);
+        status = status == RZ_OK ? same_open_file(image, fd, path, &same_as) : status;
+        if (status != RZ_OK) {
+            return status;
         }
     }
     if (image->head.n_files == RZ_IMAGE_FILES) {
@@ -82,6 +111,7 @@ static rz_status_t note_file(struct rz_image_tables *image, int fd)
                                .flags = (int32_t)RZ_RAW2(fcntl, fd, F_GETFL),
                                .close_on_exec = RZ_RAW2(fcntl, fd, F_GETFD) == FD_CLOEXEC,
                                .same_as = same_as,
+                               .given = given,
                                .offset = (uint64_t)RZ_RAW3(lseek, fd, 0, SEEK_CUR),
                                .bytes = (uint64_t)st.st_size,
                                .path = text,
@@ -89,7 +119,7 @@ static rz_status_t note_file(struct rz_image_tables *image, int fd)
     return text == UINT32_MAX ? RZ_ERR_UNSUPPORTED : RZ_OK;
 }
 
-/* Of 0, 1 and 2 a restored process has its own. fd: the image's. */
+/* fd: the image's. */
 rz_status_t rz_image_note_files(struct rz_image_tables *image, int fd)
 {
     long folder =
@@ -106,7 +136,7 @@ rz_status_t rz_image_note_files(struct rz_image_tables *image, int fd)
         long at = 0;
         int number;
         while (status == RZ_OK && (number = rz_image_next_number(list, bytes, &at)) >= 0) {
-            if (number > 2 && number != folder && number != fd && number != RZ_AREA->protector &&
+            if (number != folder && number != fd && number != RZ_AREA->protector &&
                 !rz_image_excluded_descriptor(number)) {
                 status = note_file(image, number);
             }

@@ -49,6 +49,14 @@ rz_status_t rz_image_include_descriptor(int fd);
 rz_status_t rz_image_exclude_thread(int tid);
 rz_status_t rz_image_include_thread(int tid);
 
+/* What descriptors 0, 1 and 2 are that the launcher has given: a restored process has its own ones
+ * in their place. What else is open under these numbers, or any other, is the program's, and saved.
+ * Without this call: what they are when this module is used first. */
+struct rz_image_given {
+    uint64_t device, inode; /* of fstat; inode 0: nothing */
+};
+void rz_image_set_given(const struct rz_image_given given[3]);
+
 /* Moves a descriptor to a number that programs do not reach, so that it is not where the image has
  * a file; excludes it, close-on-exec. Returns the new number; -1: none is free, and fd stays. */
 int rz_image_descriptor_aside(int fd);
@@ -117,9 +125,10 @@ const uint8_t *rz_image_written(uint64_t *pages);
  *
  * handover: up to RZ_IMAGE_HANDOVER_MAX bytes for the restored process.
  *
- * In this process stay as they are: what is excluded when this is called, the reserved region,
- * descriptors 0, 1 and 2, fd, and process-wide properties that no image has (README.md). All other
- * descriptors are closed, all other threads end.
+ * In this process stay as they are: what is excluded when this is called, the reserved region, fd,
+ * and process-wide properties that no image has (docs/process-state.md). What the launcher gave as
+ * descriptors 0, 1 and 2 gets the numbers that it has in the image. All other descriptors are
+ * closed, all other threads end.
  */
 rz_status_t rz_image_restore(int fd, uint64_t bytes, const void *handover, size_t handover_bytes,
                              char *why, size_t max);

@@ -5,6 +5,7 @@
 #include "image/raw_call.h"
 #include "image/restore_checks.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 
 static bool map_once(uintptr_t at, size_t bytes)
@@ -82,6 +83,35 @@ static rz_status_t stop_and_restore(void)
                            "kernel (rseq) in an unknown way");
 }
 
+/* A copy of what the launcher gave under this number, wherever it is by now; -1: it is closed. */
+static int copy_of_given(int number)
+{
+    const int most = 256; /* a process that has not begun has it under its number */
+    for (int i = -1; i < most; i++) {
+        int fd = i < 0 ? number : i;
+        struct stat st;
+        if (RZ_RAW2(fstat, fd, &st) == 0 && rz_image_given_of(fd, &st) == number) {
+            long copy = RZ_RAW3(fcntl, fd, F_DUPFD_CLOEXEC, RZ_IMAGE_GIVEN);
+            int aside = rz_raw_failed(copy) ? -1 : rz_image_descriptor_aside((int)copy);
+            if (aside < 0 && !rz_raw_failed(copy)) {
+                RZ_RAW1(close, copy);
+            }
+            return aside;
+        }
+    }
+    return -1;
+}
+
+static void release_given(void)
+{
+    for (int i = 0; i < RZ_IMAGE_GIVEN; i++) {
+        if (RZ_AREA->given_at[i] >= 0) {
+            rz_image_include_descriptor(RZ_AREA->given_at[i]);
+            RZ_RAW1(close, RZ_AREA->given_at[i]);
+        }
+    }
+}
+
 static rz_status_t prepare(int fd, uint64_t bytes)
 {
     struct rz_image_tables *image = &RZ_AREA->image;
@@ -92,6 +122,9 @@ static rz_status_t prepare(int fd, uint64_t bytes)
     RZ_AREA->fd = fd;
     RZ_AREA->in_place = image->head.life[0] != 0 && image->head.life[0] == RZ_AREA->life[0] &&
                         image->head.life[1] == RZ_AREA->life[1];
+    for (int i = 0; i < RZ_IMAGE_GIVEN; i++) {
+        RZ_AREA->given_at[i] = copy_of_given(i);
+    }
     status = status == RZ_OK ? rz_image_check_restore(image, fd) : status;
     status = status == RZ_OK ? load_program() : status;
     if (status == RZ_OK) {
@@ -115,6 +148,7 @@ rz_status_t rz_image_restore(int fd, uint64_t bytes, const void *handover, size_
     RZ_AREA->handover_next_bytes = handover_bytes;
     rz_status_t status = prepare(fd, bytes);
     status = status == RZ_OK ? stop_and_restore() : status;
+    release_given();
     rz_image_tell(status, why, max);
     rz_image_leave(&mask);
     return status;

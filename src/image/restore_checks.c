@@ -124,7 +124,13 @@ static rz_status_t check_file(const struct rz_image_file *file, const char *path
         return rz_image_refuse(RZ_ERR_UNSUPPORTED,
                                "descriptor %d, where the image has %s, is in use", file->fd, path);
     }
-    if (file->same_as >= 0) {
+    if (file->given >= 0 && RZ_AREA->given_at[file->given] < 0) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                               "descriptor %d, where the image has what the launcher gave as %d, "
+                               "cannot be had: that is closed",
+                               file->fd, file->given);
+    }
+    if (file->same_as >= 0 || file->given >= 0) {
         return RZ_OK;
     }
     if (RZ_RAW4(newfstatat, AT_FDCWD, path, &st, 0) != 0 ||

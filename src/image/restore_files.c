@@ -9,8 +9,7 @@
 
 static bool stays(int fd)
 {
-    return fd <= 2 || fd == RZ_AREA->fd || fd == RZ_AREA->protector ||
-           rz_image_excluded_descriptor(fd);
+    return fd == RZ_AREA->fd || fd == RZ_AREA->protector || rz_image_excluded_descriptor(fd);
 }
 
 static bool in_image(int fd)
@@ -75,7 +74,9 @@ static void restore_file(const struct rz_image_file *file)
 {
     const char *path = RZ_AREA->image.text + file->path;
     struct stat st;
-    if (file->same_as >= 0) {
+    if (file->given >= 0) {
+        give_number(RZ_AREA->given_at[file->given], file, path);
+    } else if (file->same_as >= 0) {
         give_number(file->same_as, file, path);
     } else if (!RZ_AREA->in_place || !is_open(file, path)) {
         open_file(file, path);
@@ -85,11 +86,26 @@ static void restore_file(const struct rz_image_file *file)
         return;
     }
     RZ_RAW3(fcntl, file->fd, F_SETFL, file->flags);
+    if (file->given >= 0) {
+        return;
+    }
     if (S_ISREG(file->mode) && (file->flags & O_ACCMODE) != O_RDONLY &&
         RZ_RAW2(fstat, file->fd, &st) == 0 && (uint64_t)st.st_size > file->bytes) {
         RZ_RAW2(ftruncate, file->fd, file->bytes);
     }
     RZ_RAW3(lseek, file->fd, file->offset, SEEK_SET);
+}
+
+/* What the launcher gave has its numbers. */
+void rz_restore_files_end(void)
+{
+    for (int i = 0; i < RZ_IMAGE_GIVEN; i++) {
+        int fd = RZ_AREA->given_at[i];
+        if (fd >= 0) {
+            RZ_RAW1(close, fd);
+            RZ_AREA->excluded_fd[fd / 8] &= (uint8_t) ~(1 << fd % 8);
+        }
+    }
 }
 
 void rz_restore_files(void)

@@ -17,10 +17,12 @@
 void rz_restore_fail(const char *what, const char *which)
 {
     static const char head[] = "rhizome: this process cannot be restored: ";
-    RZ_RAW3(write, 2, head, sizeof(head) - 1);
-    RZ_RAW3(write, 2, what, rz_raw_length(what));
-    RZ_RAW3(write, 2, which, rz_raw_length(which));
-    RZ_RAW3(write, 2, "\n", 1);
+    /* 2 may be a file of the program by now. */
+    const int fd = RZ_AREA->given_at[2] >= 0 ? RZ_AREA->given_at[2] : 2;
+    RZ_RAW3(write, fd, head, sizeof(head) - 1);
+    RZ_RAW3(write, fd, what, rz_raw_length(what));
+    RZ_RAW3(write, fd, which, rz_raw_length(which));
+    RZ_RAW3(write, fd, "\n", 1);
     while (true) {
         RZ_RAW1(exit_group, RZ_IMAGE_EXIT_STATUS);
     }
@@ -127,6 +129,7 @@ __attribute__((section(".text.start"))) void rz_restore_program_main(void)
     RZ_AREA->restored = true;
     restore_threads(own);
     rz_restore_kill_here(RZ_KILL_IMAGE_THREADS);
+    rz_restore_files_end();
     RZ_RAW2(arch_prctl, SET_FS, image->thread[own].fs);
     rz_image_registers_load(&image->thread[own].registers);
 }

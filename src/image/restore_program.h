@@ -9,6 +9,7 @@ _Noreturn void rz_restore_fail(const char *what, const char *which);
 void rz_restore_kill_here(enum rz_kill_point point); /* as rz_kill_here, without libc */
 void rz_restore_memory(void);
 void rz_restore_files(void);
+void rz_restore_files_end(void); /* nothing fails any more */
 void rz_restore_program_main(void);
 
 /* registers.c: the new thread continues at the registers; its id, or an error. */

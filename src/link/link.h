@@ -57,6 +57,8 @@ struct rz_link_info {
 
 /* Set in processes that are restored from images of their memory. */
 #define RZ_REWIND_ENVIRONMENT "RZ_REWIND"
+/* With it: device.inode of what the daemon gave as descriptors 0, 1 and 2, hexadecimal. */
+#define RZ_STREAMS_ENVIRONMENT "RZ_STREAMS"
 
 struct rz_link;
 

@@ -201,6 +201,46 @@ class Refused(Rewind):
             self.assertEqual(self.job(REFUSED, what, "30", options=()).out, self.job(REFUSED, "nothing", "30", options=()).out)
 
 
+class State(Rewind):
+    """Each kind of state that Linux keeps for a process (docs/process-state.md): restored, or refused in words."""
+    PROGRAM = rig.program("rewind_state")
+    REFUSED = {  # what the sentence says
+        "pipe-on-output": "is no regular file, and not what rzrun gave",
+    }
+
+    def own_folder(self):
+        return tempfile.mkdtemp(dir=self.folder)
+
+    def restored(self, *modes):
+        names = ",".join(modes)
+        steps, result = self.killed(lambda steps: (self.PROGRAM, names, str(steps), self.own_folder()), nodes=2, ranks=3)
+        self.assertEqual(sorted(result.out.splitlines()), sorted(self.job(self.PROGRAM, names, str(steps), self.own_folder(), options=(), ranks=3,
+                                                                          nodes=1).out.splitlines()))
+
+    def test_streams(self):
+        self.restored("streams")
+        self.restored("numbers")
+
+    def test_a_script_redirects(self):
+        # It runs again, and empties the file: the images are of no use, and the program starts from its beginning.
+        script = 'exec "$0" "$@" > "$3/$RZ_RANK"'
+        folder = self.own_folder()
+        result = self.job("sh", "-c", script, self.PROGRAM, "lines", "1600", folder, kill="stored:2@1", ranks=3)
+        self.assertIn("is shorter than when it was saved", result.err)
+        for rank in range(3):
+            with open(f"{folder}/{rank}") as file:
+                got = file.read()
+            self.assertEqual(got.splitlines()[:1600], [f"step {step}" for step in range(1600)])
+
+    def test_refused(self):
+        for mode, words in self.REFUSED.items():
+            with self.subTest(mode):
+                result = self.job(self.PROGRAM, mode, "30", self.own_folder(), options=BY_CALL, nodes=1, ranks=2)
+                said = Refused.sentences(self, result)
+                self.assertEqual((len(said), self.count(result, "committed")), (1, 0), result.err)
+                self.assertIn(words, said[0])
+
+
 class Reinit(Rewind):
     def test_programs_with_a_restart_point(self):
         for way in ("", "told", "async"):

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -101,6 +102,22 @@ static void set_network(struct environment *e, const struct rz_daemon_job *job)
     }
 }
 
+/* So that the process can tell what it was given from what a script before it, or it, has put in
+ * its place. */
+static void set_streams(struct environment *e, const int streams[3])
+{
+    struct stat st[3];
+    for (int i = 0; i < 3; i++) {
+        if (fstat(streams[i], &st[i]) != 0) {
+            st[i] = (struct stat){0};
+        }
+    }
+    set_made(e, "RZ_STREAMS=%llx.%llx %llx.%llx %llx.%llx", (unsigned long long)st[0].st_dev,
+             (unsigned long long)st[0].st_ino, (unsigned long long)st[1].st_dev,
+             (unsigned long long)st[1].st_ino, (unsigned long long)st[2].st_dev,
+             (unsigned long long)st[2].st_ino);
+}
+
 static void set_identity(struct environment *e, const struct rz_daemon_job *job, uint32_t rank,
                          uint32_t incarnation, int link_fd)
 {
@@ -185,6 +202,9 @@ char **rz_environment_make(const struct rz_environment_config *config, uint32_t 
     }
     set_network(&e, job);
     set_identity(&e, job, rank, incarnation, config->link_fd);
+    if (job->flags & RZ_JOB_REWIND) {
+        set_streams(&e, config->streams);
+    }
     set_made(&e, "RZ_MAXPROCS=%u", config->program->maxprocs);
     set_given(&e, config->given);
     if (job->brought) {

@@ -19,6 +19,7 @@ struct rz_environment_config {
     const struct rz_program *program;
     const struct rz_environment_given *given;
     int link_fd;
+    int streams[3]; /* what the process gets as descriptors 0, 1 and 2 */
 };
 
 /* Makes the environment for a process: a NULL-terminated array of "NAME=value", which the caller

@@ -155,16 +155,20 @@ rz_status_t rz_spawn(const struct rz_spawn_config *config, uint32_t rank, uint32
 {
     struct spawn_ends ends = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
     pid_t parent = getpid();
-    const struct rz_environment_config its = {.job = config->job,
-                                              .program = config->program,
-                                              .given = config->given,
-                                              .link_fd = RZ_SPAWN_LINK_FD};
-    char **environment = rz_environment_make(&its, rank, incarnation);
-    if (!environment) {
-        return RZ_ERR_NO_MEMORY;
-    }
+    char **environment = NULL;
     rz_status_t status = ends_open(&ends, config->job->flags & RZ_JOB_PTY);
     if (status != RZ_OK) {
+        goto err_close;
+    }
+    const struct rz_environment_config its = {
+        .job = config->job,
+        .program = config->program,
+        .given = config->given,
+        .link_fd = RZ_SPAWN_LINK_FD,
+        .streams = {config->stdin_fd, ends.output[1], ends.error[1]}};
+    environment = rz_environment_make(&its, rank, incarnation);
+    if (!environment) {
+        status = RZ_ERR_NO_MEMORY;
         goto err_close;
     }
     pid_t pid = rz_child_process_fork();

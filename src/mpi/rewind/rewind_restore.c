@@ -17,6 +17,7 @@
 #include "port/kill_point.h"
 #include "port/memory.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,11 +170,28 @@ static void take_kill_plan(void)
     }
 }
 
+/* A script may have put something else in the place of what the daemon gave. */
+static void note_given(void)
+{
+    struct rz_image_given given[3];
+    const char *streams = getenv(RZ_STREAMS_ENVIRONMENT);
+    if (streams &&
+        sscanf(streams, "%" SCNx64 ".%" SCNx64 " %" SCNx64 ".%" SCNx64 " %" SCNx64 ".%" SCNx64,
+               &given[0].device, &given[0].inode, &given[1].device, &given[1].inode,
+               &given[2].device, &given[2].inode) == 6) {
+        rz_image_set_given(given);
+    }
+}
+
 /* Before main: of the program itself nothing has run that had an effect. */
 __attribute__((constructor)) static void restore_begin(void)
 {
     const char *rewind = getenv(RZ_REWIND_ENVIRONMENT);
-    if (!rewind || strcmp(rewind, "image") != 0 || !getenv("RZ_LINK_FD")) {
+    if (!rewind || !getenv("RZ_LINK_FD")) {
+        return;
+    }
+    note_given();
+    if (strcmp(rewind, "image") != 0) {
         return;
     }
     take_kill_plan();

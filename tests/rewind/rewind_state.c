@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A program with state of each kind that Linux keeps for a process (docs/process-state.md). It
+ * makes the state, computes for some steps, and says at its end what has become of it: the same
+ * with and without failures, or it cannot be saved.
+ *
+ *   rewind_state MODES STEPS FOLDER     MODES: names from the table at the end, with commas
+ *   rewind_state --modes                their names
+ */
+#include <mpi.h>
+#include <rhizome/rewind.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static int rank, steps;
+static const char *folder;
+static char said[1 << 14];
+
+/* For the end: also what stands on a descriptor that is redirected until then. */
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+    size_t n = strlen(said);
+    va_list values;
+    va_start(values, format);
+    vsnprintf(said + n, sizeof(said) - n, format, values);
+    va_end(values);
+}
+
+static void need(bool holds, const char *what)
+{
+    if (!holds) {
+        fprintf(stderr, "rewind_state: %s: %s\n", what, strerror(errno));
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+}
+
+static const char *path_of(const char *name)
+{
+    static char path[4096];
+    snprintf(path, sizeof(path), "%s/%s.%d", folder, name, rank);
+    return path;
+}
+
+/* ---- Descriptors 0, 1 and 2 ---- */
+
+static int saved_out;
+
+static void make_streams(void)
+{
+    saved_out = dup(1);
+    FILE *numbers = fopen(path_of("numbers"), "w");
+    for (int i = 0; i < steps; i++) {
+        fprintf(numbers, "%d\n", i);
+    }
+    fclose(numbers);
+    need(freopen(path_of("numbers"), "r", stdin) && freopen(path_of("out"), "w", stdout),
+         "freopen");
+    setvbuf(stdin, NULL, _IONBF, 0);
+}
+
+static void step_streams(int step)
+{
+    int number = -1;
+    if (scanf("%d", &number) != 1 || number != step) {
+        say("step %d has read %d\n", step, number);
+    }
+    printf("step %d\n", step);
+    fflush(stdout);
+}
+
+static void end_streams(void)
+{
+    int lines = 0, wrong = 0, number;
+    dup2(saved_out, 1);
+    FILE *file = fopen(path_of("out"), "r");
+    for (; fscanf(file, "step %d\n", &number) == 1; lines++) {
+        wrong += number != lines;
+    }
+    fclose(file);
+    say("streams: %d lines of %d, %d wrong\n", lines, steps, wrong);
+}
+
+static void step_lines(int step)
+{
+    printf("step %d\n", step);
+    fflush(stdout);
+}
+
+/* Standard input is closed, and its number used again; standard error is a copy of output. */
+static int reused;
+
+static void make_numbers(void)
+{
+    close(0);
+    reused = open("/dev/zero", O_RDONLY);
+    dup2(1, 2);
+}
+
+static void end_numbers(void)
+{
+    char c = 1;
+    struct stat out, error;
+    need(fstat(1, &out) == 0 && fstat(2, &error) == 0, "fstat");
+    say("numbers: %d reads %d, %s\n", reused, read(0, &c, 1) == 1 ? c : -1,
+        out.st_ino == error.st_ino ? "one stream" : "two streams");
+}
+
+/* ---- What cannot be saved ---- */
+
+static void make_pipe_on_output(void)
+{
+    int ends[2];
+    need(pipe(ends) == 0, "pipe");
+    saved_out = dup(1);
+    dup2(ends[1], 1);
+    close(ends[1]);
+}
+
+static void end_pipe_on_output(void)
+{
+    dup2(saved_out, 1);
+}
+
+/* ---- */
+
+static const struct mode {
+    const char *name;
+    void (*make)(void);
+    void (*step)(int step);
+    void (*end)(void);
+} modes[] = {
+    {"nothing", NULL, NULL, NULL},
+    {"streams", make_streams, step_streams, end_streams},
+    {"lines", NULL, step_lines, NULL},
+    {"numbers", make_numbers, NULL, end_numbers},
+    {"pipe-on-output", make_pipe_on_output, NULL, end_pipe_on_output},
+};
+enum { MODES = sizeof(modes) / sizeof(*modes) };
+
+static bool chosen(const struct mode *mode, const char *names)
+{
+    size_t n = strlen(mode->name);
+    for (const char *at = names; (at = strstr(at, mode->name)) != NULL; at += n) {
+        if ((at == names || at[-1] == ',') && (at[n] == ',' || at[n] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void work(const char *names)
+{
+    double sum = 0, total = 0;
+    for (int step = 0; step < steps; step++) {
+        double mine = step * (rank + 1);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        for (int i = 0; i < MODES; i++) {
+            if (modes[i].step && chosen(&modes[i], names)) {
+                modes[i].step(step);
+            }
+        }
+        if (step % 10 == 0 && rank == 0) {
+            RZ_Rewind_now();
+        }
+        MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        total += sum;
+    }
+    say("%d steps: %.17g\n", steps, total);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--modes") == 0) {
+        for (int i = 0; i < MODES; i++) {
+            puts(modes[i].name);
+        }
+        return 0;
+    }
+    int level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    need(argc == 4, "MODES STEPS FOLDER");
+    steps = atoi(argv[2]);
+    folder = argv[3];
+    for (int i = 0; i < MODES; i++) {
+        if (modes[i].make && chosen(&modes[i], argv[1])) {
+            modes[i].make();
+        }
+    }
+    work(argv[1]);
+    for (int i = 0; i < MODES; i++) {
+        if (modes[i].end && chosen(&modes[i], argv[1])) {
+            modes[i].end();
+        }
+    }
+    fputs(said, stdout);
+    MPI_Finalize();
+    return 0;
+}
