@@ -103,7 +103,7 @@ rz_status_t rz_local_accept(int listener, int *fd)
             continue;
         }
         if (made < 0) {
-            return RZ_IN_PROGRESS;
+            return errno == EAGAIN ? RZ_IN_PROGRESS : RZ_ERR_SYSTEM;
         }
         if (may_ask(made)) {
             *fd = made;

@@ -30,7 +30,7 @@ struct visit {
 struct rz_control {
     struct rz_control_config config;
     int fd;
-    struct event *readable;
+    struct rz_loop_listener listener;
     struct visit visits[VISITS_MAX];
 };
 
@@ -168,8 +168,9 @@ static void a_process_comes(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_control *control = arg;
     int visitor;
+    rz_status_t status;
     (void)what;
-    while (rz_local_accept(fd, &visitor) == RZ_OK) {
+    while ((status = rz_local_accept(fd, &visitor)) == RZ_OK) {
         size_t i = 0;
         while (i < VISITS_MAX && control->visits[i].control) {
             i++;
@@ -179,6 +180,9 @@ static void a_process_comes(evutil_socket_t fd, short what, void *arg)
         } else {
             visit_begin(&control->visits[i], control, visitor);
         }
+    }
+    if (status != RZ_IN_PROGRESS) {
+        rz_loop_listen_rest(&control->listener);
     }
 }
 
@@ -192,8 +196,8 @@ rz_status_t rz_control_open(struct rz_control **control, const struct rz_control
     made->fd = -1;
     rz_status_t status = rz_local_listen(config->own->job.id, config->own->job.node, &made->fd);
     if (status == RZ_OK) {
-        status = rz_loop_watch(config->own->base, &made->readable, made->fd, EV_READ | EV_PERSIST,
-                               a_process_comes, made);
+        status =
+            rz_loop_listen(config->own->base, &made->listener, made->fd, a_process_comes, made);
     }
     if (status != RZ_OK) {
         rz_control_close(made);
@@ -213,7 +217,7 @@ void rz_control_close(struct rz_control *control)
             visit_end(&control->visits[i]);
         }
     }
-    rz_loop_free(control->readable);
+    rz_loop_listen_end(&control->listener);
     if (control->fd >= 0) {
         close(control->fd);
     }

@@ -182,7 +182,11 @@ static void accept_one(evutil_socket_t listen_fd, short what, void *arg)
     struct rz_overlay *overlay = arg;
     (void)what;
     int fd;
-    if (rz_socket_accept(listen_fd, &fd, NULL) != RZ_OK) {
+    rz_status_t status = rz_socket_accept(listen_fd, &fd, NULL);
+    if (status != RZ_OK) {
+        if (status != RZ_IN_PROGRESS) {
+            rz_loop_listen_rest(&overlay->accepting);
+        }
         return;
     }
     if (overlay->n_unproved >= UNPROVED_MAX) {
@@ -258,20 +262,21 @@ void rz_overlay_read_heartbeats(struct rz_overlay *overlay)
 
 rz_status_t rz_overlay_receive_begin(struct rz_overlay *overlay)
 {
-    overlay->accepting =
-        event_new(overlay->base, overlay->listen_fd, EV_READ | EV_PERSIST, accept_one, overlay);
     overlay->arriving =
         event_new(overlay->base, overlay->udp_fd, EV_READ | EV_PERSIST, datagrams_read, overlay);
     if (overlay->arriving) {
         /* First priority: a heartbeat that is read late looks like a failure. */
         event_priority_set(overlay->arriving, 0);
     }
-    if (!overlay->accepting || !overlay->arriving ||
-        rz_loop_timer(overlay->base, &overlay->patience, proofs_out_of_patience, overlay) !=
-            RZ_OK) {
+    if (!overlay->arriving || rz_loop_timer(overlay->base, &overlay->patience,
+                                            proofs_out_of_patience, overlay) != RZ_OK) {
         return RZ_ERR_NO_MEMORY;
     }
-    event_add(overlay->accepting, NULL);
+    rz_status_t status =
+        rz_loop_listen(overlay->base, &overlay->accepting, overlay->listen_fd, accept_one, overlay);
+    if (status != RZ_OK) {
+        return status;
+    }
     event_add(overlay->arriving, NULL);
     return RZ_OK;
 }
@@ -281,7 +286,7 @@ void rz_overlay_receive_end(struct rz_overlay *overlay)
     while (overlay->incoming) {
         incoming_close(overlay->incoming);
     }
-    rz_loop_free(overlay->accepting);
+    rz_loop_listen_end(&overlay->accepting);
     rz_loop_free(overlay->arriving);
     rz_loop_free(overlay->patience);
 }

@@ -7,6 +7,7 @@
 #include "net/proof/proof.h"
 #include "daemon/overlay/overlay.h"
 #include "daemon/overlay/overlay_faults.h"
+#include "daemon/state/loop.h"
 #include "port/channel.h"
 #include "port/socket.h"
 
@@ -62,12 +63,13 @@ struct rz_overlay {
     struct event_base *base;
     int listen_fd, udp_fd;
     struct place own;
-    struct event *accepting, *arriving, *reporting, *patience;
+    struct rz_loop_listener accepting;
+    struct event *arriving, *reporting, *patience;
     struct rz_overlay_config config;
     uint8_t key[RZ_JOB_KEY_BYTES];
-    struct place *peers;       /* [n_nodes] */
-    struct outgoing *outgoing; /* [n_nodes] */
-    struct incoming *incoming; /* the newest first */
+    struct place *peers;             /* [n_nodes] */
+    struct outgoing *outgoing;       /* [n_nodes] */
+    struct incoming *incoming;       /* the newest first */
     unsigned n_unproved;
     struct rz_datagrams *datagrams;
     struct rz_overlay_faults *faults; /* NULL: none was ordered */

@@ -62,4 +62,47 @@ static inline void rz_loop_free(struct event *event)
     }
 }
 
+/*
+ * A socket that accepts connections. Where the system has no descriptor or memory for one more, the
+ * socket stays readable: it rests for a while, so that the loop does not spin. What connects
+ * meanwhile waits in the system's queue.
+ */
+#define RZ_LOOP_REST_NS (20 * RZ_MILLISECOND)
+struct rz_loop_listener {
+    struct event *readable, *again;
+};
+
+static inline void rz_loop_listen_again(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_loop_listener *listener = arg;
+    (void)fd, (void)what;
+    event_del(listener->again);
+    event_add(listener->readable, NULL);
+}
+
+/* Calls accept whenever there is something to accept. *listener must stay where it is until
+ * rz_loop_listen_end, which is needed after an error, too. */
+static inline rz_status_t rz_loop_listen(struct event_base *base, struct rz_loop_listener *listener,
+                                         int fd, event_callback_fn accept, void *arg)
+{
+    rz_status_t status = rz_loop_timer(base, &listener->again, rz_loop_listen_again, listener);
+    return status == RZ_OK
+               ? rz_loop_watch(base, &listener->readable, fd, EV_READ | EV_PERSIST, accept, arg)
+               : status;
+}
+
+/* Nothing could be accepted, though something waits. */
+static inline void rz_loop_listen_rest(struct rz_loop_listener *listener)
+{
+    event_del(listener->readable);
+    rz_loop_arm_every(listener->again, RZ_LOOP_REST_NS);
+}
+
+static inline void rz_loop_listen_end(struct rz_loop_listener *listener)
+{
+    rz_loop_free(listener->readable);
+    rz_loop_free(listener->again);
+    *listener = (struct rz_loop_listener){NULL, NULL};
+}
+
 #endif

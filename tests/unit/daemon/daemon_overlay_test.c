@@ -16,6 +16,7 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -188,6 +189,39 @@ static void noise_is_refused(void **state)
     assert_int_equal(rz_overlay_refusals(side[0].overlay)->unproved,
                      sizeof(noise) / sizeof(*noise));
     assert_int_equal(side[0].messages + side[0].broken, 0);
+}
+
+static void time_is_over(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    *(bool *)arg = true;
+}
+
+/* The connection waits in the system's queue, and the loop for better times: it does not spin. */
+static void without_a_descriptor_the_loop_rests(void **state)
+{
+    struct rlimit before, tight;
+    bool over = false;
+    unsigned turns = 0;
+    (void)state;
+    start_side(0, key, 0);
+    run_for(10 * RZ_MILLISECOND);
+    int fd = stranger_to(0), lowest = dup(fd);
+    close(lowest);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    tight = (struct rlimit){.rlim_cur = (rlim_t)lowest, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    struct event *timer = event_new(base, -1, 0, time_is_over, &over);
+    event_add(timer, &(struct timeval){.tv_usec = 200000});
+    for (; !over; turns++) {
+        event_base_loop(base, EVLOOP_ONCE);
+    }
+    event_free(timer);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_in_range(turns, 1, 100);
+    char challenge;
+    RUN_UNTIL(recv(fd, &challenge, 1, MSG_DONTWAIT | MSG_PEEK) == 1);
+    close(fd);
 }
 
 /* A message that would be good from a friend is not looked at before HELLO. */
@@ -511,6 +545,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(friends_meet),
         TEST(noise_is_refused),
+        TEST(without_a_descriptor_the_loop_rests),
         TEST(nothing_is_parsed_before_the_proof),
         TEST(another_key_opens_nothing),
         TEST(the_acceptor_proves_itself_and_a_recorded_hello_is_worth_nothing),
