@@ -38,7 +38,8 @@ const void *rz_module_entry(const char *name, const char *variable, const char *
                             uint32_t version, const char **why)
 {
     static char text[256];
-    const char *named = getenv(variable);
+    const char *named =
+        secure_getenv(variable); /* not where the program has more rights than its user */
     void *module = named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : load_beside(name);
     if (!module) {
         const char *reason = dlerror();

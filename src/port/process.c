@@ -342,9 +342,10 @@ unsigned long rz_process_numbers(void)
     return n;
 }
 
-void rz_process_let_others_read(void)
+void rz_process_let_read(pid_t by)
 {
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* EINVAL: no Yama, no permission needed */
+    /* EINVAL: no Yama, no permission needed */
+    prctl(PR_SET_PTRACER, by > 0 ? (unsigned long)by : PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 
 bool rz_process_copy(pid_t pid, const struct rz_process_vector *vectors, unsigned n)

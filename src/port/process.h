@@ -95,9 +95,9 @@ struct rz_process_vector {
 };
 enum { RZ_PROCESS_VECTORS_MAX = 4 };
 
-/* Lets any process of this user read this one's memory, if the system requires such permission
- * (Yama). */
-void rz_process_let_others_read(void);
+/* Lets that process of this user, and its descendants, read this one's memory, if the system
+ * requires such permission (Yama); by 0: any process of this user. */
+void rz_process_let_read(pid_t by);
 
 /* How many process numbers the system gives, in turn, before it gives one again
  * (kernel.pid_max); 0: it does not say. */

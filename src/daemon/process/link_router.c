@@ -32,7 +32,7 @@ struct rz_link_router {
 /* ---- sending ---- */
 
 /* Modules bound what they send; a message that is too long nevertheless costs the process that
- * would get it, and nobody else. */
+ * would get it, and no other process. */
 static void not_sent(struct rz_child *p, enum rz_link_type type, rz_status_t why)
 {
     char words[96];

@@ -10,6 +10,7 @@
 #include "net/shm/shm.h"
 #include "net/tcp/tcp.h"
 #include "net/ucx/ucx.h"
+#include "port/channel.h"
 #include "port/clock.h"
 #include "port/descriptor.h"
 
@@ -109,6 +110,8 @@ static rz_status_t open_shm(void)
         .lanes_max = info->lanes_max,
         .inbox_fd = info->inbox_fd,
         .event_fd = info->doorbell_fd,
+        /* Processes that another launcher has started are not the daemon's descendants. */
+        .copied_by = info->elsewhere ? 0 : rz_channel_peer(info->fd),
         .host = host_of(path),
         .stranger = events->stranger,
         .asks = asks_for_help,

@@ -191,7 +191,7 @@ rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
         return status;
     }
     shm->verified_ns = rz_process_numbers() >= NUMBERS_MIN ? VERIFIED_NS : 0;
-    rz_process_let_others_read();
+    rz_process_let_read(config->copied_by);
     (void)rz_doorbell_join();
     *net = (struct rz_net *)shm;
     return RZ_OK;

@@ -22,6 +22,8 @@
 #include "net/net.h"
 #include "port/doorbell.h"
 
+#include <sys/types.h>
+
 /* How a payload in its sender's memory is fetched. */
 enum rz_shm_copy {
     RZ_SHM_COPY_ENVIRONMENT, /* as RZ_SHM_CMA says: 0 (ring), 1 (direct) or auto (default) */
@@ -38,6 +40,9 @@ struct rz_shm_config {
     /* of this process; they belong to the caller and must stay open until close */
     int inbox_fd, event_fd;
     enum rz_shm_copy copy;
+    /* Peers are this process's descendants, as is this process; 0: peers may be any processes of
+     * this user. Where Yama restricts it, others cannot read this process's memory. */
+    pid_t copied_by;
     struct rz_net_host host;
     /*
      * A process to which this one is not connected has sent something. Its small messages arrive
