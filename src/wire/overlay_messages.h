@@ -10,7 +10,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_OVERLAY_VERSION 11
+#define RZ_OVERLAY_VERSION 12
 
 /* The largest message. */
 #define RZ_OVERLAY_FRAME_MAX (4u << 20)

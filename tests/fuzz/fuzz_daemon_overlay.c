@@ -192,9 +192,11 @@ static void say_hello(int fd, unsigned wrong)
     rz_wire_put_u64(&w, wrong == 1 ? JOB + 1 : JOB);
     rz_wire_put_u32(&w, wrong == 2 ? 2 : PEER);
     rz_wire_put_u32(&w, wrong == 3 ? 2 : SELF);
-    const struct rz_proof_terms terms = {key, nonce, nonce, bound, sizeof(bound)};
+    uint8_t derived[RZ_PROOF_KEY_BYTES];
+    rz_proof_derive(key, "connections of daemons", NULL, 0, derived);
+    const struct rz_proof_terms terms = {derived, nonce, nonce, bound, sizeof(bound)};
     rz_proof_make(&terms, wrong == 9 ? RZ_PROOF_ACCEPTOR : RZ_PROOF_CONNECTOR, proof);
-    rz_seal_begin(&world.seal, &terms);
+    rz_seal_begin(&world.seal, &terms, RZ_PROOF_CONNECTOR);
     proof[0] ^= wrong == 4;
     struct rz_overlay_message hello = {.type = RZ_OVERLAY_HELLO,
                                        .hello = {.version = RZ_OVERLAY_VERSION + (wrong == 5),

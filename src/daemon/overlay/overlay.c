@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-_Static_assert(RZ_JOB_KEY_BYTES == RZ_PROOF_KEY_BYTES, "the job key is the key of proofs");
-_Static_assert(RZ_JOB_KEY_BYTES == RZ_DATAGRAM_KEY_BYTES, "and of datagrams");
+_Static_assert(RZ_JOB_KEY_BYTES == RZ_PROOF_KEY_BYTES, "other keys are derived from the job's");
+_Static_assert(RZ_PROOF_KEY_BYTES == RZ_DATAGRAM_KEY_BYTES, "as long as one of datagrams");
 
 const struct rz_proof_terms *rz_overlay_terms(const struct rz_overlay *overlay,
                                               const uint8_t *challenge, const uint8_t *answer,
@@ -226,7 +226,7 @@ rz_status_t rz_overlay_start(struct rz_overlay *overlay, const struct rz_overlay
 {
     rz_assert(!overlay->outgoing && config->self < config->n_nodes);
     overlay->config = *config;
-    memcpy(overlay->key, config->key, sizeof(overlay->key));
+    rz_proof_derive(config->key, RZ_OVERLAY_KEY_CONNECTIONS, NULL, 0, overlay->key);
     overlay->peers = calloc(config->n_nodes, sizeof(*overlay->peers));
     overlay->outgoing = calloc(config->n_nodes, sizeof(*overlay->outgoing));
     if (!overlay->peers || !overlay->outgoing) {
@@ -240,9 +240,12 @@ rz_status_t rz_overlay_start(struct rz_overlay *overlay, const struct rz_overlay
             (struct outgoing){.overlay = overlay, .peer = i, .last = &overlay->outgoing[i].first};
     }
     overlay->config.peers = NULL; /* was copied */
-    overlay->config.key = overlay->key;
+    overlay->config.key = NULL;
+    uint8_t of_datagrams[RZ_DATAGRAM_KEY_BYTES];
+    rz_proof_derive(config->key, RZ_OVERLAY_KEY_DATAGRAMS, NULL, 0, of_datagrams);
     rz_status_t status =
-        rz_datagrams_open(&overlay->datagrams, config->n_nodes, config->self, overlay->key);
+        rz_datagrams_open(&overlay->datagrams, config->n_nodes, config->self, of_datagrams);
+    rz_proof_wipe(of_datagrams, sizeof(of_datagrams));
     overlay->reporting = event_new(overlay->base, -1, 0, report_broken, overlay);
     if (status == RZ_OK) {
         status = overlay->reporting ? rz_overlay_receive_begin(overlay) : RZ_ERR_NO_MEMORY;

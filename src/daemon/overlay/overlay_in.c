@@ -73,7 +73,7 @@ static bool prove(struct incoming *in, const struct rz_overlay_message *message)
     in->peer = hello->from;
     overlay->n_unproved--;
     rz_frames_limit(in->frames, RZ_OVERLAY_SEALED_MAX);
-    rz_seal_begin(&in->seal, terms);
+    rz_seal_begin(&in->seal, terms, RZ_PROOF_CONNECTOR);
     welcome(in, terms);
     return true;
 }

@@ -179,7 +179,7 @@ static void become_ready(struct outgoing *out)
     out->ready = true;
     RZ_TRACE(PEER_CONNECTED, out->peer, 0, 0);
     rz_frames_limit(out->frames, RZ_OVERLAY_SEALED_MAX);
-    rz_seal_begin(&out->seal, outgoing_terms(out, &room));
+    rz_seal_begin(&out->seal, outgoing_terms(out, &room), RZ_PROOF_CONNECTOR);
     for (struct waiting_frame *f = out->first; f; f = f->next) {
         outgoing_push_sealed(out, f->data, f->bytes);
     }

@@ -66,7 +66,7 @@ struct rz_overlay {
     struct rz_loop_listener accepting;
     struct event *arriving, *reporting, *patience;
     struct rz_overlay_config config;
-    uint8_t key[RZ_JOB_KEY_BYTES];
+    uint8_t key[RZ_PROOF_KEY_BYTES]; /* of connections between daemons */
     struct place *peers;             /* [n_nodes] */
     struct outgoing *outgoing;       /* [n_nodes] */
     struct incoming *incoming;       /* the newest first */
@@ -79,6 +79,10 @@ struct rz_overlay {
     uint8_t sealed[RZ_OVERLAY_SEALED_MAX]; /* a frame to be sent */
     uint8_t opened[RZ_OVERLAY_FRAME_MAX];  /* a received frame */
 };
+
+/* The keys of connections between daemons, and of their datagrams, from that of the job. */
+#define RZ_OVERLAY_KEY_CONNECTIONS "connections of daemons"
+#define RZ_OVERLAY_KEY_DATAGRAMS "datagrams of daemons"
 
 /* The terms that both ends of a connection prove: for this job, from connector to acceptor. */
 struct rz_overlay_terms {

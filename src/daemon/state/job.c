@@ -4,6 +4,7 @@
 #include "daemon/state/job.h"
 
 #include "base/no_memory.h"
+#include "net/proof/proof.h"
 #include "wire/cursor.h"
 #include "wire/slots.h"
 
@@ -11,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(RZ_JOB_KEY_BYTES == crypto_auth_KEYBYTES,
-               "the job key is the key of the authenticator");
-_Static_assert(RZ_JOB_KEY_BYTES == crypto_auth_BYTES, "a derived key is one authenticator");
+_Static_assert(RZ_JOB_KEY_BYTES == RZ_PROOF_KEY_BYTES, "other keys are derived from the job's");
 
 /* Upper bounds of a job. A JOB beyond them is malformed. */
 #define NODES_MAX 65536u
@@ -21,45 +20,44 @@ _Static_assert(RZ_JOB_KEY_BYTES == crypto_auth_BYTES, "a derived key is one auth
 #define TEXTS_MAX 4194304u
 #define HB_PERIOD_MIN_NS (100 * RZ_MICROSECOND)
 
-static void derive(const struct rz_daemon_job *job, const char *purpose, uint32_t a, uint32_t b,
+static void derive(const struct rz_daemon_job *job, const char *label, uint32_t a, uint32_t b,
                    uint8_t key[RZ_JOB_KEY_BYTES])
 {
-    uint8_t text[64];
+    uint8_t bound[16];
     struct rz_wire_writer w;
-    rz_wire_writer_init(&w, text, sizeof(text));
-    rz_wire_put_text(&w, purpose);
+    rz_wire_writer_init(&w, bound, sizeof(bound));
     rz_wire_put_u64(&w, job->id);
     rz_wire_put_u32(&w, a);
     rz_wire_put_u32(&w, b);
-    crypto_auth(key, text, (unsigned long long)(w.at - w.start), job->key);
+    rz_proof_derive(job->key, label, bound, sizeof(bound), key);
 }
 
 void rz_job_process_key(const struct rz_daemon_job *job, uint32_t rank, uint32_t incarnation,
                         uint8_t key[RZ_JOB_KEY_BYTES])
 {
-    derive(job, "process", rank, incarnation, key);
+    derive(job, "a process and its daemon", rank, incarnation, key);
 }
 
 void rz_job_ring_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BYTES])
 {
-    derive(job, "ring", 0, 0, key);
+    derive(job, "heartbeats of processes", 0, 0, key);
 }
 
 void rz_job_net_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BYTES])
 {
-    derive(job, "net", 0, 0, key);
+    derive(job, "connections of processes", 0, 0, key);
 }
 
 void rz_job_group_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BYTES])
 {
-    derive(job, "group", 0, 0, key);
+    derive(job, "datagrams of groups", 0, 0, key);
 }
 
 static uint32_t data_context_offset_token(const struct rz_daemon_job *job)
 {
     uint8_t key[RZ_JOB_KEY_BYTES];
     struct rz_wire_reader r;
-    derive(job, "token", 0, 0, key);
+    derive(job, "token of shared memory", 0, 0, key);
     rz_wire_reader_init(&r, key, sizeof(key));
     return rz_wire_get_u32(&r) | 1; /* never 0, which a header of zeros would contain */
 }

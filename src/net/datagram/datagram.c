@@ -6,6 +6,7 @@
 #include "net/datagram/datagram.h"
 
 #include "base/assert.h"
+#include "net/proof/proof.h"
 #include "wire/cursor.h"
 
 #include <sodium.h>
@@ -14,7 +15,7 @@
 
 _Static_assert(RZ_DATAGRAM_PROOF_BYTES == crypto_auth_BYTES, "the proof is one authenticator");
 _Static_assert(RZ_DATAGRAM_KEY_BYTES == crypto_auth_KEYBYTES, "the key is the authenticator's");
-_Static_assert(RZ_DATAGRAM_KEY_BYTES == crypto_auth_BYTES, "a derived key is one authenticator");
+_Static_assert(RZ_DATAGRAM_KEY_BYTES == RZ_PROOF_KEY_BYTES, "keys are derived by net/proof");
 
 struct peer {
     uint64_t sent;    /* number of the latest datagram to it */
@@ -118,5 +119,5 @@ void rz_datagram_derive(const uint8_t key[RZ_DATAGRAM_KEY_BYTES], uint64_t numbe
     struct rz_wire_writer w;
     rz_wire_writer_init(&w, text, sizeof(text));
     rz_wire_put_u64(&w, number);
-    crypto_auth(derived, text, sizeof(text), key);
+    rz_proof_derive(key, "a sequence of datagrams", text, sizeof(text), derived);
 }

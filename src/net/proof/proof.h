@@ -17,13 +17,22 @@
 #define RZ_PROOF_NONCE_BYTES 32u
 #define RZ_PROOF_BOUND_MAX 64u
 
-/* The side that makes the proof: the proofs of the two sides over one nonce differ. SESSION: the
- * key of the connection. */
-enum rz_proof_role { RZ_PROOF_CONNECTOR, RZ_PROOF_ACCEPTOR, RZ_PROOF_SESSION };
+/*
+ * The key for one purpose, from the key of a job or from a key derived from that: a keyed hash
+ * (BLAKE2b) over the label and `bound`. A label names a purpose, and stands at one place in the
+ * source tree; whoever holds a derived key learns nothing of the others. A job's key itself proves,
+ * seals and authenticates nothing.
+ */
+void rz_proof_derive(const uint8_t key[RZ_PROOF_KEY_BYTES], const char *label, const void *bound,
+                     size_t bound_bytes, uint8_t derived[RZ_PROOF_KEY_BYTES]);
+
+/* The side that makes the proof, and what it says: the proofs over one pair of nonces differ.
+ * REFUSAL: of an acceptor that does not want the connection. */
+enum rz_proof_role { RZ_PROOF_CONNECTOR, RZ_PROOF_ACCEPTOR, RZ_PROOF_REFUSAL };
 
 /* The inputs of the proofs of one connection. */
 struct rz_proof_terms {
-    const uint8_t *key;       /* [RZ_PROOF_KEY_BYTES], of the job */
+    const uint8_t *key;       /* [RZ_PROOF_KEY_BYTES], for connections of this kind */
     const uint8_t *challenge; /* nonce of the acceptor */
     const uint8_t *answer;    /* nonce of the connector */
     const void *bound;  /* what the connection is for: job and both ends, encoded unambiguously */
@@ -47,15 +56,17 @@ bool rz_proof_holds(const struct rz_proof_terms *terms, enum rz_proof_role role,
 
 /*
  * The frames of one direction of a connection, once both are authenticated: encrypted and
- * authenticated with a key of this connection alone (ChaCha20-Poly1305, RFC 8439; the nonce counts
- * the frames), so that no frame can be read, changed, omitted, repeated or reordered.
+ * authenticated with a key of this connection and direction alone (ChaCha20-Poly1305, RFC 8439; the
+ * nonce counts the frames), so that no frame can be read, changed, omitted, repeated or reordered.
  */
 #define RZ_SEAL_BYTES 16u /* a sealed frame is longer by this number of bytes */
 struct rz_seal {
     uint8_t key[RZ_PROOF_KEY_BYTES];
     uint64_t frames;
 };
-void rz_seal_begin(struct rz_seal *seal, const struct rz_proof_terms *terms);
+/* from: the side that sends these frames, CONNECTOR or ACCEPTOR. */
+void rz_seal_begin(struct rz_seal *seal, const struct rz_proof_terms *terms,
+                   enum rz_proof_role from);
 void rz_seal_end(struct rz_seal *seal); /* wipes the key */
 
 /* Seals the next frame; sealed has space for n + RZ_SEAL_BYTES and does not overlap bytes. */

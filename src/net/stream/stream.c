@@ -14,11 +14,12 @@
 
 /* The handshake: CHALLENGE (acceptor): its nonce. HELLO (connector): node, purpose, nonce, proof.
  * WELCOME (acceptor): its proof. */
+#define STREAM_KEY "streams between rzrun and daemons"
 enum {
     CHALLENGE_BYTES = RZ_PROOF_NONCE_BYTES,
     HELLO_BYTES = 8 + RZ_PROOF_NONCE_BYTES + RZ_PROOF_BYTES,
     WELCOME_BYTES = RZ_PROOF_BYTES,
-    REFUSAL_BYTES = 1, /* instead of WELCOME */
+    REFUSAL_BYTES = 1 + RZ_PROOF_BYTES, /* instead of WELCOME: a byte, and a proof */
     HANDSHAKE_MAX = HELLO_BYTES
 };
 
@@ -33,15 +34,13 @@ struct rz_stream {
     size_t room[2];
 };
 
-/* What the proofs are bound to. direction 0: proofs; 1, 2: the keys of frames from the connector
- * and from the acceptor. */
+/* What the proofs are bound to. */
 struct bound {
     struct rz_proof_terms proof;
     uint8_t bytes[32];
 };
 
-static const struct rz_proof_terms *bound_terms(const struct rz_stream *stream, uint32_t direction,
-                                                struct bound *bound)
+static const struct rz_proof_terms *bound_terms(const struct rz_stream *stream, struct bound *bound)
 {
     const struct rz_stream_terms *terms = &stream->terms;
     struct rz_wire_writer w;
@@ -51,7 +50,6 @@ static const struct rz_proof_terms *bound_terms(const struct rz_stream *stream, 
     rz_wire_put_u64(&w, terms->job);
     rz_wire_put_u32(&w, terms->node);
     rz_wire_put_u32(&w, terms->purpose);
-    rz_wire_put_u32(&w, direction);
     bound->proof = (struct rz_proof_terms){.key = terms->key,
                                            .challenge = stream->challenge,
                                            .answer = stream->answer,
@@ -63,8 +61,9 @@ static const struct rz_proof_terms *bound_terms(const struct rz_stream *stream, 
 static void seal(struct rz_stream *stream, bool connector)
 {
     struct bound bound;
-    rz_seal_begin(&stream->out, bound_terms(stream, connector ? 1 : 2, &bound));
-    rz_seal_begin(&stream->in, bound_terms(stream, connector ? 2 : 1, &bound));
+    const struct rz_proof_terms *terms = bound_terms(stream, &bound);
+    rz_seal_begin(&stream->out, terms, connector ? RZ_PROOF_CONNECTOR : RZ_PROOF_ACCEPTOR);
+    rz_seal_begin(&stream->in, terms, connector ? RZ_PROOF_ACCEPTOR : RZ_PROOF_CONNECTOR);
     rz_frames_limit(stream->frames, stream->frame_max + RZ_SEAL_BYTES);
     stream->sealed = true;
 }
@@ -76,6 +75,13 @@ static struct rz_stream *stream_new(struct rz_frames *frames, uint32_t frame_max
     stream->frames = frames;
     stream->frame_max = frame_max;
     return stream;
+}
+
+/* With the key of streams in place of the job's. */
+static void take_terms(struct rz_stream *stream, const struct rz_stream_terms *terms)
+{
+    stream->terms = *terms;
+    rz_proof_derive(terms->key, STREAM_KEY, NULL, 0, stream->terms.key);
 }
 
 rz_status_t rz_stream_plain(struct rz_stream **stream, int fd, uint32_t frame_max)
@@ -90,18 +96,16 @@ rz_status_t rz_stream_plain(struct rz_stream **stream, int fd, uint32_t frame_ma
 
 /* ---- The connector ---- */
 
-/* Waits for a frame of the handshake; one may stand before the end of the connection. */
-static rz_status_t await_frame(struct rz_stream *stream, size_t expected, const void **bytes,
-                               rz_time deadline)
+/* Waits for a frame of the handshake of `expected` or `other` bytes; *n says which. One may stand
+ * before the end of the connection. */
+static rz_status_t await_frame(struct rz_stream *stream, size_t expected, size_t other,
+                               const void **bytes, size_t *n, rz_time deadline)
 {
     const int fds[] = {rz_frames_fd(stream->frames)};
     for (rz_status_t status = RZ_OK;;) {
-        size_t n;
         rz_time now = rz_clock_now();
-        if (rz_frames_next(stream->frames, bytes, &n)) {
-            return n == expected        ? RZ_OK
-                   : n == REFUSAL_BYTES ? RZ_ERR_CANCELLED
-                                        : RZ_ERR_AUTHENTICATION;
+        if (rz_frames_next(stream->frames, bytes, n)) {
+            return *n == expected || *n == other ? RZ_OK : RZ_ERR_AUTHENTICATION;
         }
         if (status != RZ_OK) { /* closed without a proof */
             return RZ_ERR_AUTHENTICATION;
@@ -118,9 +122,11 @@ static rz_status_t await_frame(struct rz_stream *stream, size_t expected, const 
 static rz_status_t introduce(struct rz_stream *stream, rz_time deadline)
 {
     const void *bytes;
+    size_t n;
     uint8_t hello[HELLO_BYTES];
     struct bound bound;
-    rz_status_t status = await_frame(stream, CHALLENGE_BYTES, &bytes, deadline);
+    rz_status_t status =
+        await_frame(stream, CHALLENGE_BYTES, CHALLENGE_BYTES, &bytes, &n, deadline);
     if (status != RZ_OK) {
         return status;
     }
@@ -131,13 +137,17 @@ static rz_status_t introduce(struct rz_stream *stream, rz_time deadline)
     rz_wire_put_u32(&w, stream->terms.node);
     rz_wire_put_u32(&w, stream->terms.purpose);
     memcpy(hello + 8, stream->answer, RZ_PROOF_NONCE_BYTES);
-    const struct rz_proof_terms *proof = bound_terms(stream, 0, &bound);
+    const struct rz_proof_terms *proof = bound_terms(stream, &bound);
     rz_proof_make(proof, RZ_PROOF_CONNECTOR, hello + 8 + RZ_PROOF_NONCE_BYTES);
     status = rz_frames_send(stream->frames, hello, sizeof(hello));
     if (status == RZ_OK) {
-        status = await_frame(stream, WELCOME_BYTES, &bytes, deadline);
+        status = await_frame(stream, WELCOME_BYTES, REFUSAL_BYTES, &bytes, &n, deadline);
     }
-    if (status == RZ_OK && !rz_proof_holds(proof, RZ_PROOF_ACCEPTOR, bytes)) {
+    if (status == RZ_OK && n == REFUSAL_BYTES) { /* of a stranger it says nothing */
+        status = rz_proof_holds(proof, RZ_PROOF_REFUSAL, (const uint8_t *)bytes + 1)
+                     ? RZ_ERR_CANCELLED
+                     : RZ_ERR_AUTHENTICATION;
+    } else if (status == RZ_OK && !rz_proof_holds(proof, RZ_PROOF_ACCEPTOR, bytes)) {
         status = RZ_ERR_AUTHENTICATION;
     }
     if (status == RZ_OK) {
@@ -184,7 +194,7 @@ rz_status_t rz_stream_connect(struct rz_stream **result, const struct rz_address
         return status;
     }
     struct rz_stream *stream = stream_new(frames, frame_max);
-    stream->terms = *terms;
+    take_terms(stream, terms);
     status = introduce(stream, deadline);
     if (status != RZ_OK) {
         rz_stream_close(stream);
@@ -210,7 +220,7 @@ rz_status_t rz_stream_accept(struct rz_stream **result, int fd, const struct rz_
     }
     rz_socket_expect_life(fd);
     struct rz_stream *stream = stream_new(frames, frame_max);
-    stream->terms = *terms;
+    take_terms(stream, terms);
     rz_proof_nonce(stream->challenge);
     status = rz_frames_send(frames, stream->challenge, sizeof(stream->challenge));
     if (status != RZ_OK) {
@@ -241,7 +251,7 @@ rz_status_t rz_stream_prove(struct rz_stream *stream, uint32_t *node,
     stream->terms.node = said_node;
     stream->terms.purpose = (enum rz_stream_purpose)said_purpose;
     memcpy(stream->answer, hello + 8, sizeof(stream->answer));
-    if (!rz_proof_holds(bound_terms(stream, 0, &bound), RZ_PROOF_CONNECTOR,
+    if (!rz_proof_holds(bound_terms(stream, &bound), RZ_PROOF_CONNECTOR,
                         hello + 8 + RZ_PROOF_NONCE_BYTES)) {
         return RZ_ERR_AUTHENTICATION;
     }
@@ -254,7 +264,7 @@ rz_status_t rz_stream_welcome(struct rz_stream *stream)
 {
     uint8_t welcome[WELCOME_BYTES];
     struct bound bound;
-    rz_proof_make(bound_terms(stream, 0, &bound), RZ_PROOF_ACCEPTOR, welcome);
+    rz_proof_make(bound_terms(stream, &bound), RZ_PROOF_ACCEPTOR, welcome);
     rz_status_t status = rz_frames_send(stream->frames, welcome, sizeof(welcome));
     if (status == RZ_OK) {
         seal(stream, false);
@@ -264,8 +274,10 @@ rz_status_t rz_stream_welcome(struct rz_stream *stream)
 
 void rz_stream_refuse(struct rz_stream *stream)
 {
-    const uint8_t refusal = 0;
-    (void)rz_frames_send(stream->frames, &refusal, REFUSAL_BYTES);
+    uint8_t refusal[REFUSAL_BYTES] = {0};
+    struct bound bound;
+    rz_proof_make(bound_terms(stream, &bound), RZ_PROOF_REFUSAL, refusal + 1);
+    (void)rz_frames_send(stream->frames, refusal, REFUSAL_BYTES);
     rz_stream_close(stream);
 }
 

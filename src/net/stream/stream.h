@@ -42,8 +42,8 @@ rz_status_t rz_stream_plain(struct rz_stream **stream, int fd, uint32_t frame_ma
  * Connects, proves itself, and checks the proof of the other end; waits until `deadline` at most,
  * and for the connection until `connected_by`. RZ_ERR_CLOSED: no process listens there;
  * RZ_ERR_TIMEOUT: no answer in time; RZ_ERR_AUTHENTICATION: the other end does not hold the key, or
- * closed the connection before it said so; RZ_ERR_CANCELLED: it does not want this connection
- * (rz_stream_refuse).
+ * closed the connection before it said so; RZ_ERR_CANCELLED: it holds the key, and does not want
+ * this connection (rz_stream_refuse).
  */
 rz_status_t rz_stream_connect(struct rz_stream **stream, const struct rz_address *to,
                               const struct rz_stream_terms *terms, uint32_t frame_max,
@@ -65,7 +65,7 @@ rz_status_t rz_stream_prove(struct rz_stream *stream, uint32_t *node,
 /* This end proves itself, too; from now on frames are sealed. */
 rz_status_t rz_stream_welcome(struct rz_stream *stream);
 
-/* Tells the other end that it is not wanted, and closes the stream. */
+/* Tells the other end, which has proved itself, that it is not wanted, and closes the stream. */
 void rz_stream_refuse(struct rz_stream *stream);
 
 /* As rz_frames_* (port/channel.h). rz_stream_next: RZ_IN_PROGRESS: there is no complete frame;

@@ -108,17 +108,18 @@ static void receive_frame(int fd, struct rz_overlay_message *message)
     assert_int_equal(rz_overlay_decode(message, frame, n), RZ_OK);
 }
 
-/* As overlay_private.h says it. */
+/* As overlay_private.h says it; with: the key of a job. */
 static void make_terms(const uint8_t *with, const uint8_t *challenge, const uint8_t *answer,
                        struct rz_proof_terms *terms)
 {
-    static uint8_t bound[16];
+    static uint8_t bound[16], derived[RZ_PROOF_KEY_BYTES];
     struct rz_wire_writer w;
+    rz_proof_derive(with, "connections of daemons", NULL, 0, derived);
     rz_wire_writer_init(&w, bound, sizeof(bound));
     rz_wire_put_u64(&w, JOB);
     rz_wire_put_u32(&w, 1);
     rz_wire_put_u32(&w, 0);
-    *terms = (struct rz_proof_terms){with, challenge, answer, bound, sizeof(bound)};
+    *terms = (struct rz_proof_terms){derived, challenge, answer, bound, sizeof(bound)};
 }
 
 /* Of the last one answered. */
@@ -273,6 +274,38 @@ static void the_acceptor_proves_itself_and_a_recorded_hello_is_worth_nothing(voi
     close(fd);
 }
 
+/* Each purpose has a key of its own: with the job's, or with that of datagrams, no connection
+ * begins; and what this daemon proves as the acceptor is no proof of a connector. */
+static void keys_of_other_purposes_open_nothing(void **state)
+{
+    uint8_t of_datagrams[RZ_PROOF_KEY_BYTES], nonce[NONCE] = "of the test", proof[RZ_PROOF_BYTES];
+    (void)state;
+    start_side(0, key, 0);
+    rz_proof_derive(key, "datagrams of daemons", NULL, 0, of_datagrams);
+    for (unsigned way = 0; way < 3; way++) {
+        struct rz_overlay_message message;
+        struct rz_proof_terms terms;
+        int fd = stranger_to(0);
+        receive_frame(fd, &message);
+        memcpy(last_challenge, message.challenge.nonce, NONCE);
+        make_terms(key, last_challenge, nonce, &terms);
+        terms.key = way == 0 ? key : way == 1 ? of_datagrams : terms.key;
+        rz_proof_make(&terms, way == 2 ? RZ_PROOF_ACCEPTOR : RZ_PROOF_CONNECTOR, proof);
+        message = (struct rz_overlay_message){.type = RZ_OVERLAY_HELLO,
+                                              .hello = {.version = RZ_OVERLAY_VERSION,
+                                                        .job = JOB,
+                                                        .from = 1,
+                                                        .proof = proof,
+                                                        .proof_length = RZ_PROOF_BYTES,
+                                                        .nonce = nonce,
+                                                        .nonce_length = NONCE}};
+        send_frame(fd, &message);
+        RUN_UNTIL(is_closed(fd));
+        close(fd);
+        assert_int_equal(rz_overlay_refusals(side[0].overlay)->connections, way + 1);
+    }
+}
+
 static void send_sealed(int fd, struct rz_seal *seal, const struct rz_overlay_message *message,
                         unsigned spoil)
 {
@@ -306,7 +339,7 @@ static void a_frame_that_is_not_the_next_one_ends_the_connection(void **state)
         answer_challenge(fd, key, nonce, proof);
         receive_frame(fd, &message);
         make_terms(key, last_challenge, nonce, &terms);
-        rz_seal_begin(&seal, &terms);
+        rz_seal_begin(&seal, &terms, RZ_PROOF_CONNECTOR);
         send_sealed(fd, &seal, &pong, UINT32_MAX);
         RUN_UNTIL(side[0].messages == before + 1);
         if (way == REPEATED) {
@@ -396,14 +429,15 @@ static void datagrams_count_once(void **state)
     struct rz_datagrams *friend;
     struct rz_address own = sides_at, to = own;
     struct rz_message message = {.protocol = RZ_PROTOCOL_RING, .from = 1, .seq = 1};
-    uint8_t bytes[RZ_PROTOCOL_HEADER_BYTES], packet[RZ_DATAGRAM_MAX];
+    uint8_t bytes[RZ_PROTOCOL_HEADER_BYTES], packet[RZ_DATAGRAM_MAX], derived[RZ_PROOF_KEY_BYTES];
     int fd;
     (void)state;
     start_side(0, key, 0);
     const struct rz_overlay_refusals *refused = rz_overlay_refusals(side[0].overlay);
     to.port = peers[0].udp_port;
     assert_int_equal(rz_socket_datagram(&own, &fd), RZ_OK);
-    assert_int_equal(rz_datagrams_open(&friend, NODES, 1, key), RZ_OK);
+    rz_proof_derive(key, "datagrams of daemons", NULL, 0, derived);
+    assert_int_equal(rz_datagrams_open(&friend, NODES, 1, derived), RZ_OK);
     assert_int_equal(rz_protocol_message_encode(&message, NULL, bytes, sizeof(bytes)),
                      sizeof(bytes));
     size_t n = rz_datagram_seal(friend, 0, bytes, sizeof(bytes), packet);
@@ -548,6 +582,7 @@ int main(void)
         TEST(without_a_descriptor_the_loop_rests),
         TEST(nothing_is_parsed_before_the_proof),
         TEST(another_key_opens_nothing),
+        TEST(keys_of_other_purposes_open_nothing),
         TEST(the_acceptor_proves_itself_and_a_recorded_hello_is_worth_nothing),
         TEST(a_frame_that_is_not_the_next_one_ends_the_connection),
         TEST(an_impostor_hears_nothing),

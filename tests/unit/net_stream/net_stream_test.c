@@ -200,6 +200,36 @@ static void a_connection_that_is_not_wanted_is_told(void **state)
     close(listening);
 }
 
+/* A refusal without a proof says nothing: as any answer of one that does not hold the key. */
+static void a_strangers_refusal_is_none(void **state)
+{
+    static const struct {
+        uint8_t frame[4 + 33];
+        size_t bytes;
+    } refusals[] = {{{1}, 4 + 1}, {{33}, 4 + 33}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
+        struct rz_address at = {.ip = RZ_ADDRESS_LOOPBACK};
+        struct connector connector;
+        uint8_t challenge[4 + 32] = {32}, hello[4 + 72];
+        int listening;
+        assert_int_equal(rz_socket_listen(&at, &listening), RZ_OK);
+        connect_to(&connector, &at, 1);
+        int fd = await_connection(listening);
+        assert_int_equal(write(fd, challenge, sizeof(challenge)), sizeof(challenge));
+        for (size_t got = 0; got < sizeof(hello);) {
+            assert_true(rz_descriptor_await(&fd, 1, TEST_HANG_MS));
+            ssize_t more = read(fd, hello + got, sizeof(hello) - got);
+            got += more > 0 ? (size_t)more : 0;
+        }
+        assert_int_equal(write(fd, refusals[i].frame, refusals[i].bytes), refusals[i].bytes);
+        pthread_join(connector.thread, NULL);
+        assert_int_equal(connector.status, RZ_ERR_AUTHENTICATION);
+        close(fd);
+        close(listening);
+    }
+}
+
 /* An acceptor that does not hold the key takes any proof, and answers with one that is wrong. */
 static void an_acceptor_without_the_key_is_refused(void **state)
 {
@@ -361,6 +391,7 @@ int main(void)
         cmocka_unit_test(frames_arrive_whole_and_in_order),
         cmocka_unit_test(another_key_is_refused_at_both_ends),
         cmocka_unit_test(a_connection_that_is_not_wanted_is_told),
+        cmocka_unit_test(a_strangers_refusal_is_none),
         cmocka_unit_test(an_acceptor_without_the_key_is_refused),
         cmocka_unit_test(garbage_is_refused),
         cmocka_unit_test(what_is_not_the_next_frame_ends_the_stream),
