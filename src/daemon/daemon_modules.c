@@ -426,6 +426,7 @@ static rz_status_t open_groups_and_names(struct rz_daemon *daemon)
 static rz_status_t open_snapshots(struct rz_daemon *daemon)
 {
     const struct rz_snapshots_config config = {.own = &daemon->own,
+                                               .input = daemon->input,
                                                .children = daemon->children,
                                                .board = daemon->board,
                                                .router = daemon->router,
@@ -542,8 +543,9 @@ static rz_status_t open_link_service_and_barrier(struct rz_daemon *daemon)
 static const char *on_stdin(void *arg, const struct rz_launch_message *message)
 {
     const struct rz_daemon *daemon = arg;
-    rz_status_t status = rz_input_feed(daemon->input, message->stdin_data.data,
-                                       message->stdin_data.data_length, message->stdin_data.end);
+    rz_status_t status =
+        rz_input_feed(daemon->input, message->stdin_data.data, message->stdin_data.data_length,
+                      message->stdin_data.end, message->stdin_data.reader);
     return status == RZ_OK ? NULL : "STDIN: more than was requested";
 }
 

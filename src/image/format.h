@@ -67,6 +67,7 @@ struct rz_image_run {
 
 struct rz_image_head {
     uint64_t magic, bytes;
+    uint64_t note;          /* the caller's */
     uint64_t life[2], save; /* which process, which of its saves */
     uint64_t slots, tables_at, n_index;
     struct rz_page_hash hash; /* of the tables, the index, and the head without it */

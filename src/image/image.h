@@ -89,6 +89,7 @@ struct rz_image_place {
     /* With `at`: NULL, or the checksums of its pages, in memory that is excluded: those of the
      * pages that are written are brought up to date. */
     struct rz_page_hash *hashes;
+    uint64_t note; /* the caller's own, for rz_image_note */
 };
 
 /*
@@ -133,6 +134,9 @@ const uint8_t *rz_image_written(uint64_t *pages);
 rz_status_t rz_image_restore(int fd, uint64_t bytes, const void *handover, size_t handover_bytes,
                              char *why, size_t max);
 #define RZ_IMAGE_EXIT_STATUS 99
+
+/* The note of the image in fd; 0: there is none. */
+uint64_t rz_image_note(int fd);
 
 /* The handover of the last rz_image_restore that this process is the result of; NULL: of none. */
 const void *rz_image_handover(size_t *bytes);

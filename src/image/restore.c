@@ -154,6 +154,13 @@ rz_status_t rz_image_restore(int fd, uint64_t bytes, const void *handover, size_
     return status;
 }
 
+uint64_t rz_image_note(int fd)
+{
+    struct rz_image_head head;
+    long n = RZ_RAW4(pread64, fd, &head, sizeof(head), 0);
+    return n == (long)sizeof(head) && head.magic == RZ_IMAGE_MAGIC ? head.note : 0;
+}
+
 const void *rz_image_handover(size_t *bytes)
 {
     bool restored = rz_image_area_ready() && RZ_AREA->restored;

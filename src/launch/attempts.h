@@ -16,6 +16,17 @@
 #include "launch/timeline.h"
 #include "launch/trace_file.h"
 
+#include <stdio.h>
+
+/* Standard input that was read, in a job that rewinds: rank 0 reads it again. */
+struct rz_input_kept {
+    FILE *file;     /* without a name; NULL: standard input itself, which can be read again */
+    uint64_t base;  /* where it begins there */
+    uint64_t total; /* bytes that were read */
+    bool opened;
+    bool lost; /* it could not be kept, which was reported */
+};
+
 struct rz_attempts {
     const struct rz_rzrun_options *job; /* with all its hosts */
     uint32_t n;                         /* number of earlier attempts */
@@ -33,7 +44,8 @@ struct rz_attempts {
     struct rz_trace_file trace;        /* --trace, of all attempts */
     struct rz_outfile page;            /* --report-html; file NULL: not requested */
     struct rz_html_report *report;     /* what it will say; NULL: not requested */
-    struct rz_work work;               /* progress of the program in all attempts */
+    struct rz_input_kept input;
+    struct rz_work work; /* progress of the program in all attempts */
     struct rz_recovery_times
         failed; /* the failure that ended the preceding attempt; failures 0: none */
 };

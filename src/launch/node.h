@@ -47,6 +47,8 @@ struct rz_node {
     uint64_t strangers; /* connections that its daemon refused for lack of authentication */
     bool input_ended;   /* the end of standard input was sent */
     uint32_t input_credit;     /* bytes of input that it still accepts */
+    uint32_t input_reader;     /* for which process, as it said; 0: any */
+    uint64_t input_place;      /* what that one was sent of all that was read */
     struct rz_address address; /* port 0 */
     uint32_t tcp_port, udp_port;
     /* Where it listens in the other family (IPv4, IPv6); ports 0: nowhere. */

@@ -3,6 +3,7 @@
 #include "launch/session.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,10 +24,38 @@ static bool in_background(const struct rz_launch_session *session)
     return foreground >= 0 && foreground != getpgrp();
 }
 
+/* n 0: the input has ended. */
+static void send_input(struct rz_node *node, const uint8_t *data, uint32_t n)
+{
+    struct rz_launch_message message = {
+        .type = RZ_LAUNCH_STDIN,
+        .stdin_data = {
+            .data = data, .data_length = n, .end = n == 0, .reader = node->input_reader}};
+    rz_node_send(node, &message);
+    node->input_ended |= n == 0;
+    node->input_credit -= n;
+    node->input_place += n;
+}
+
+/* What was read before, and this node was not sent. */
+static bool has_kept(const struct rz_launch_session *session, const struct rz_node *node)
+{
+    return node->input_reader != 0 && node->input_place < session->attempts->input.total;
+}
+
 void rz_session_input_look(struct rz_launch_session *session)
 {
     const struct timeval later = {.tv_usec = BACKGROUND_LOOK_MS * 1000};
-    if (session->stdin_ended || reader(session)->input_credit == 0 || session->ending) {
+    struct rz_node *node = reader(session);
+    bool kept = has_kept(session, node);
+    if (session->stdin_ended && !kept && node->input_reader != 0 && !node->input_ended) {
+        send_input(node, (const uint8_t *)"", 0);
+    }
+    if ((session->stdin_ended && !kept) || node->input_credit == 0 || session->ending) {
+        return;
+    }
+    if (kept) {
+        event_active(session->stdin_readable, EV_READ, 0);
         return;
     }
     if (in_background(session)) {
@@ -34,15 +63,6 @@ void rz_session_input_look(struct rz_launch_session *session)
     } else if (session->stdin_always_ready || event_add(session->stdin_readable, NULL) != 0) {
         event_active(session->stdin_readable, EV_READ, 0);
     }
-}
-
-/* n 0: the input has ended. */
-static void send_input(struct rz_node *node, const uint8_t *data, uint32_t n)
-{
-    struct rz_launch_message message = {
-        .type = RZ_LAUNCH_STDIN, .stdin_data = {.data = data, .data_length = n, .end = n == 0}};
-    rz_node_send(node, &message);
-    node->input_ended |= n == 0;
 }
 
 /* The processes see the end of their input although an error ended it: this must not pass for
@@ -57,12 +77,69 @@ static void input_failed(struct rz_launch_session *session, int error)
     fprintf(stderr, "rzrun: standard input cannot be read: %s\n", strerror(error));
 }
 
+/* ---- Input that is read again ---- */
+
+static void kept_open(struct rz_input_kept *kept)
+{
+    struct stat info;
+    off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    if (kept->opened) {
+        return;
+    }
+    kept->opened = true;
+    if (fstat(STDIN_FILENO, &info) == 0 && S_ISREG(info.st_mode) && at >= 0) {
+        kept->base = (uint64_t)at;
+    } else {
+        kept->file = tmpfile();
+        kept->lost = !kept->file;
+    }
+}
+
+static void keep_input(struct rz_input_kept *kept, const uint8_t *data, size_t n)
+{
+    bool lost = kept->lost;
+    if (kept->file && pwrite(fileno(kept->file), data, n, (off_t)kept->total) != (ssize_t)n) {
+        kept->lost = true;
+    }
+    if (kept->lost && (!lost || kept->total == 0)) {
+        fprintf(stderr,
+                "rzrun: standard input cannot be kept in a temporary file: %s; the job ends if "
+                "rank 0 must read it again\n",
+                strerror(errno));
+    }
+    kept->total += n;
+}
+
+static void send_kept(struct rz_launch_session *session, struct rz_node *node)
+{
+    const struct rz_input_kept *kept = &session->attempts->input;
+    static uint8_t data[16384];
+    uint64_t left = kept->total - node->input_place;
+    size_t most = node->input_credit < sizeof(data) ? node->input_credit : sizeof(data);
+    int fd = kept->file ? fileno(kept->file) : STDIN_FILENO;
+    ssize_t n = kept->lost ? -1
+                           : pread(fd, data, left < most ? (size_t)left : most,
+                                   (off_t)(kept->base + node->input_place));
+    if (n <= 0) {
+        rz_outcome_decide(&session->referee.outcome, EXIT_FAILURE, "%s",
+                          "rank 0 must read its standard input again, which was not kept");
+        rz_launch_session_end(session, 0);
+        return;
+    }
+    send_input(node, data, (uint32_t)n);
+    rz_session_input_look(session);
+}
+
 static void on_input(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     struct rz_node *node = reader(session);
     static uint8_t data[16384]; /* static, because stacks may be small */
     (void)what;
+    if (node->input_credit > 0 && has_kept(session, node)) {
+        send_kept(session, node);
+        return;
+    }
     if (node->input_credit == 0 || session->stdin_ended) {
         return;
     }
@@ -79,9 +156,11 @@ static void on_input(evutil_socket_t fd, short what, void *arg)
     if (n < 0) {
         input_failed(session, errno);
     }
+    if (n > 0 && session->options->rewind) {
+        keep_input(&session->attempts->input, data, (size_t)n);
+    }
     send_input(node, data, n > 0 ? (uint32_t)n : 0);
     session->stdin_ended = n <= 0;
-    node->input_credit -= n > 0 ? (uint32_t)n : 0;
     rz_session_input_look(session);
 }
 
@@ -94,9 +173,15 @@ static void look_again_for_input(evutil_socket_t fd, short what, void *arg)
 /* rank 0 has moved to another node after the input ended: that node must be told of the end,
  * too. */
 void rz_session_input_wanted(struct rz_launch_session *session, struct rz_node *node,
-                             uint32_t bytes)
+                             uint32_t bytes, uint32_t reader)
 {
-    if (!session->stdin_ended) {
+    if (reader != node->input_reader) { /* a new process, which reads all */
+        node->input_reader = reader;
+        node->input_place = 0;
+        node->input_credit = 0;
+        node->input_ended = false;
+    }
+    if (!session->stdin_ended || has_kept(session, node)) {
         node->input_credit += bytes;
         rz_session_input_look(session);
     } else if (!node->input_ended) {
@@ -107,6 +192,9 @@ void rz_session_input_wanted(struct rz_launch_session *session, struct rz_node *
 void rz_session_input_open(struct rz_launch_session *session)
 {
     struct stat info;
+    if (session->options->rewind) {
+        kept_open(&session->attempts->input);
+    }
     session->stdin_terminal = isatty(STDIN_FILENO);
     session->stdin_always_ready = fstat(STDIN_FILENO, &info) == 0 && !S_ISFIFO(info.st_mode) &&
                                   !S_ISSOCK(info.st_mode) && !session->stdin_terminal;

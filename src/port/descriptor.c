@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -44,6 +45,12 @@ rz_status_t rz_descriptor_pipe(int ends[2])
     }
     ends[0] = ends[1] = -1;
     return RZ_ERR_SYSTEM;
+}
+
+size_t rz_descriptor_unread(int fd)
+{
+    int bytes = 0;
+    return ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0 ? (size_t)bytes : 0;
 }
 
 rz_status_t rz_descriptor_stream_pair(int ends[2])

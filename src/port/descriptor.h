@@ -6,6 +6,7 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Makes a second descriptor of the same object. RZ_ERR_SYSTEM: there are no more descriptors. */
 rz_status_t rz_descriptor_copy(int fd, int *copy);
@@ -18,6 +19,9 @@ rz_status_t rz_descriptor_no_wait(int fd);
 
 /* Makes a pipe: what is written to ends[1] is read from ends[0]. After an error both are -1. */
 rz_status_t rz_descriptor_pipe(int ends[2]);
+
+/* How many bytes are in a pipe, of either end of it. */
+size_t rz_descriptor_unread(int fd);
 
 /* Makes a pair of connected stream sockets. After an error both are -1. */
 rz_status_t rz_descriptor_stream_pair(int ends[2]);

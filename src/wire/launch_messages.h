@@ -137,7 +137,8 @@ enum rz_waiting_state {
         epoch: in which its process was started */ \
     MESSAGE(OUTPUT_SAFE, output_safe) U32(rank) U64(out) U64(error) END(OUTPUT_SAFE, output_safe) /* RZ_JOB_HOLD_OUTPUT: up to there \
         what the rank has written to standard output and error is in images that are committed */ \
-    MESSAGE(STDIN_WANTED, stdin_wanted) U32(bytes) END(STDIN_WANTED, stdin_wanted)      /* credit for rank 0 */ \
+    MESSAGE(STDIN_WANTED, stdin_wanted) U32(bytes) U32(reader) END(STDIN_WANTED, stdin_wanted) /* credit for rank 0; reader: 0, or where \
+        each process of it reads from the beginning (RZ_JOB_REWIND) its incarnation */ \
     MESSAGE(MARK, mark) U32(rank) U64(iteration) U32(epoch) U64(at_ns) END(MARK, mark) \
     MESSAGE(EXITED, exited) U32(rank) U32(incarnation) U32(status) U32(clean) U32(hello) U64(waited_ns) \
         U32(starved) END(EXITED, exited) /* status: a wait status; waited_ns: as in WAITING; starved: meanwhile the kernel \
@@ -181,7 +182,7 @@ enum rz_waiting_state {
         /* contexts: none, or of each program ranks u32, directory text, number of arguments u32, texts, of variables u32, texts */ \
         /* placement, slots: u32 each; addresses: per node ip (bytes), tcp, udp, pid of its daemon (0: on another machine), u32 each; */ \
         END(JOB, job) /* the rest: texts; spool, linger, timeout: of a detached job */ \
-    MESSAGE(STDIN, stdin_data) BYTES(data) U32(end) END(STDIN, stdin_data) \
+    MESSAGE(STDIN, stdin_data) BYTES(data) U32(end) U32(reader) END(STDIN, stdin_data) /* reader: as STDIN_WANTED said */ \
     MESSAGE(INJECT, inject) U32(what) U32(rank) U64(for_ns) BYTES(nodes) U64(amount) \
         END(INJECT, inject) /* enum rz_inject; nodes: u32 each */ \
     MESSAGE(SIGNAL, signal) U32(number) END(SIGNAL, signal) \

@@ -93,7 +93,8 @@ enum rz_pointer_question { RZ_POINTER_SET, RZ_POINTER_ADD, RZ_POINTER_DROP };
            this process's endpoint address */ \
     MESSAGE(EP_ADDRESS, ep_address) U32(rank) U32(incarnation) U32(epoch) BYTES(ep_address) END(EP_ADDRESS, ep_address) \
     MESSAGE(OPENED, opened) U32(rank) U32(incarnation) U32(pid) U32(lane) END(OPENED, opened) /* fds: inbox, eventfd */ \
-    MESSAGE(OUTPUT_MARKED, output_marked) U64(out) U64(error) END(OUTPUT_MARKED, output_marked) /* bytes of standard output and error */ \
+    MESSAGE(OUTPUT_MARKED, output_marked) U64(out) U64(error) U64(in) END(OUTPUT_MARKED, output_marked) /* bytes of standard output and \
+        error written, and of standard input read */ \
     MESSAGE(NAMED, named) U64(question) U32(status) TEXT(port) END(NAMED, named) /* rz_status_t */ \
     MESSAGE(POINTED, pointed) U64(question) U32(status) U64(value) END(POINTED, pointed) /* rz_status_t; the value before */ \
     MESSAGE(COHORT, cohort) BYTES(processes) U32(index) U32(command) BYTES(parent) END(COHORT, cohort) \

@@ -114,6 +114,29 @@ static void end_numbers(void)
         out.st_ino == error.st_ino ? "one stream" : "two streams");
 }
 
+/* What rzrun passes to rank 0. */
+static void make_input(void)
+{
+    setvbuf(stdin, NULL, _IONBF, 0);
+}
+
+static void step_input(int step)
+{
+    int number = -1;
+    if (rank == 0 && (scanf("%d", &number) != 1 || number != step)) {
+        say("step %d has read %d\n", step, number);
+    }
+}
+
+static void end_input(void)
+{
+    char rest[64] = "";
+    if (rank == 0) {
+        bool some = scanf("%63s", rest) == 1, end = getchar() == '\n' && getchar() == EOF;
+        say("input: then \"%s\", %s\n", some ? rest : "", end ? "end" : "more");
+    }
+}
+
 /* ---- What cannot be saved ---- */
 
 static void make_pipe_on_output(void)
@@ -142,6 +165,7 @@ static const struct mode {
     {"streams", make_streams, step_streams, end_streams},
     {"lines", NULL, step_lines, NULL},
     {"numbers", make_numbers, NULL, end_numbers},
+    {"input", make_input, step_input, end_input},
     {"pipe-on-output", make_pipe_on_output, NULL, end_pipe_on_output},
 };
 enum { MODES = sizeof(modes) / sizeof(*modes) };

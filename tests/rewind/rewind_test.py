@@ -25,10 +25,10 @@ NONE_FOR = {  # what a program has, and the words that say it
 
 
 class Rewind(rig.LaunchTest):
-    def job(self, *line, status=0, options=EVERY, kill=None, ranks=4, nodes=2):
+    def job(self, *line, status=0, options=EVERY, kill=None, ranks=4, nodes=2, data=None, **streams):
         report = f"{self.folder}/report"
         result = self.runs("--oversubscribe", "-n", str(ranks), "--nodes", str(nodes), "--timeout", rig.HANG, "--report", report, *options,
-                           *line, environment={"RZ_KILL_AT": kill} if kill else None, status=status)
+                           *line, environment={"RZ_KILL_AT": kill} if kill else None, status=status, data=data and data(), **streams)
         with open(report) as events:
             result.events = events.read()
         return result
@@ -220,6 +220,27 @@ class State(Rewind):
     def test_streams(self):
         self.restored("streams")
         self.restored("numbers")
+
+    def test_input(self):
+        # Rank 0 reads on from where its image had read, or all of it again: from a pipe, and from a file.
+        def line(steps):
+            nonlocal data
+            data = "".join(f"{step}\n" for step in range(steps)).encode() + b"rest\n"
+            return self.PROGRAM, "input", str(steps), self.folder
+        data = b""
+        want = 'input: then "rest", end\n'
+        for kill in ("stored:2@1", "stored:2@0"):
+            with self.subTest(kill):
+                steps, result = self.killed(line, kill=kill, ranks=3, data=lambda: data)
+                self.assertEqual((result.out.count("steps"), result.out.count(want), result.out.count("has read")), (3, 1, 0), result.out)
+        line(300)
+        with open(self.file("input", data.decode()), "rb", buffering=0) as file:
+            file.read(2)  # rzrun begins where it is
+            result = self.job(self.PROGRAM, "input", "300", self.folder, kill="entered@1", options=BY_CALL, stdin=file)
+        self.assertIn("step 0 has read 1\nstep 1 has read 2\n", result.out)
+        self.assertIn("step 298 has read 299\n", result.out)
+        result = self.job(*line(300), kill="stored:1@1", options=BY_CALL, data=lambda: data)
+        self.assertEqual((result.out.count(want), result.out.count("has read")), (1, 0), result.out)
 
     def test_a_script_redirects(self):
         # It runs again, and empties the file: the images are of no use, and the program starts from its beginning.

@@ -499,7 +499,7 @@ void rz_child_start(struct rz_child_life *life, uint32_t rank, uint32_t incarnat
                                         .binding = config->binding,
                                         .program = &program,
                                         .given = &given,
-                                        .stdin_fd = rz_input_fd(config->input, rank)};
+                                        .stdin_fd = rz_input_fd(config->input, rank, incarnation)};
     if (status == RZ_OK) {
         status = rz_spawn(&how, rank, incarnation, &spawned);
     }

@@ -19,6 +19,8 @@ struct rz_input {
     int ends[2]; /* the pipe; [1] is closed at the end of the input */
     struct event *writable;
     bool granted, end;
+    uint32_t reader; /* the incarnation that reads; 0: any */
+    uint64_t poured; /* bytes that were written to the pipe */
     uint32_t credit; /* bytes rzrun may still send */
     uint32_t at, n;  /* data[at..n) is not yet in the pipe */
     uint8_t data[CREDIT_BYTES];
@@ -27,7 +29,7 @@ struct rz_input {
 static void grant(struct rz_input *input, uint32_t bytes)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_STDIN_WANTED,
-                                        .stdin_wanted = {.bytes = bytes}};
+                                        .stdin_wanted = {.bytes = bytes, .reader = input->reader}};
     input->credit += bytes;
     rz_report_send(&input->own->report, &message);
 }
@@ -47,6 +49,7 @@ static void pour(struct rz_input *input)
         input->at += (uint32_t)written;
     }
     uint32_t poured = input->at - before;
+    input->poured += poured;
     if (input->at == input->n && input->end) {
         rz_loop_free(input->writable);
         input->writable = NULL;
@@ -63,6 +66,31 @@ static void input_writable(evutil_socket_t fd, short what, void *arg)
     pour(arg);
 }
 
+static rz_status_t input_open_pipe(struct rz_input *input)
+{
+    rz_status_t status = rz_descriptor_pipe(input->ends);
+    if (status == RZ_OK) {
+        status = rz_descriptor_no_wait(input->ends[1]);
+    }
+    if (status == RZ_OK) {
+        status = rz_loop_watch(input->own->base, &input->writable, input->ends[1], EV_WRITE,
+                               input_writable, input);
+    }
+    return status;
+}
+
+static void input_close_pipe(struct rz_input *input)
+{
+    rz_loop_free(input->writable);
+    input->writable = NULL;
+    for (int i = 0; i < 2; i++) {
+        if (input->ends[i] >= 0) {
+            close(input->ends[i]);
+        }
+        input->ends[i] = -1;
+    }
+}
+
 rz_status_t rz_input_open(struct rz_input **result, const struct rz_own_node *own)
 {
     struct rz_input *input = calloc(1, sizeof(*input));
@@ -72,16 +100,7 @@ rz_status_t rz_input_open(struct rz_input **result, const struct rz_own_node *ow
     input->own = own;
     input->ends[0] = input->ends[1] = -1;
     rz_status_t status = rz_descriptor_nothing(&input->nothing);
-    if (status == RZ_OK) {
-        status = rz_descriptor_pipe(input->ends);
-    }
-    if (status == RZ_OK) {
-        status = rz_descriptor_no_wait(input->ends[1]);
-    }
-    if (status == RZ_OK) {
-        status = rz_loop_watch(own->base, &input->writable, input->ends[1], EV_WRITE,
-                               input_writable, input);
-    }
+    status = status == RZ_OK ? input_open_pipe(input) : status;
     if (status != RZ_OK) {
         rz_input_close(input);
         return status;
@@ -95,22 +114,37 @@ void rz_input_close(struct rz_input *input)
     if (!input) {
         return;
     }
-    rz_loop_free(input->writable);
-    for (int i = 0; i < 2; i++) {
-        if (input->ends[i] >= 0) {
-            close(input->ends[i]);
-        }
-    }
+    input_close_pipe(input);
     if (input->nothing >= 0) {
         close(input->nothing);
     }
     free(input);
 }
 
-int rz_input_fd(struct rz_input *input, uint32_t rank)
+/* For this process all comes again, in a pipe without what the one before it has left. */
+static bool input_begin_again(struct rz_input *input, uint32_t reader)
+{
+    if (input->granted) {
+        input_close_pipe(input);
+        if (input_open_pipe(input) != RZ_OK) {
+            input_close_pipe(input);
+            return false;
+        }
+    }
+    input->reader = reader;
+    input->granted = input->end = false;
+    input->credit = input->at = input->n = 0;
+    input->poured = 0;
+    return true;
+}
+
+int rz_input_fd(struct rz_input *input, uint32_t rank, uint32_t incarnation)
 {
     if (rank != 0 || input->own->job.flags & RZ_JOB_DETACHED) {
         return input->nothing;
+    }
+    if (input->own->job.flags & RZ_JOB_REWIND && !input_begin_again(input, incarnation)) {
+        return -1;
     }
     if (!input->granted) {
         grant(input, CREDIT_BYTES);
@@ -119,8 +153,12 @@ int rz_input_fd(struct rz_input *input, uint32_t rank)
     return input->ends[0];
 }
 
-rz_status_t rz_input_feed(struct rz_input *input, const uint8_t *data, uint32_t bytes, bool end)
+rz_status_t rz_input_feed(struct rz_input *input, const uint8_t *data, uint32_t bytes, bool end,
+                          uint32_t reader)
 {
+    if (reader != input->reader) {
+        return RZ_OK; /* on the way when another one began */
+    }
     if (bytes > input->credit || input->end) {
         return RZ_ERR_MALFORMED;
     }
@@ -133,4 +171,9 @@ rz_status_t rz_input_feed(struct rz_input *input, const uint8_t *data, uint32_t 
     input->end = end;
     pour(input);
     return RZ_OK;
+}
+
+uint64_t rz_input_read(const struct rz_input *input)
+{
+    return input->poured - rz_descriptor_unread(input->ends[0]);
 }

@@ -127,14 +127,17 @@ static bool on_snapshot_wanted(void *arg, struct rz_child *p, const struct rz_li
 static bool on_output_mark(void *arg, struct rz_child *p, const struct rz_link_message *message,
                            int *fd)
 {
-    (void)arg, (void)message, (void)fd;
+    const struct rz_snapshots *snapshots = arg;
+    (void)message, (void)fd;
     for (int i = 0; i < 2; i++) {
         rz_output_drain(p->output[i]);
         p->output_marked[i] = rz_output_place_of(p->output[i]);
     }
     const struct rz_link_message marked = {
         .type = RZ_LINK_OUTPUT_MARKED,
-        .output_marked = {.out = p->output_marked[0], .error = p->output_marked[1]}};
+        .output_marked = {.out = p->output_marked[0],
+                          .error = p->output_marked[1],
+                          .in = p->rank == 0 ? rz_input_read(snapshots->config.input) : 0}};
     rz_link_router_send(p, &marked);
     return true;
 }

@@ -12,6 +12,7 @@
 
 #include "daemon/overlay/overlay.h"
 #include "daemon/overlay/overlay_router.h"
+#include "daemon/process/input.h"
 #include "daemon/process/link_router.h"
 #include "daemon/state/board_writer.h"
 
@@ -19,6 +20,7 @@ struct rz_snapshots;
 
 struct rz_snapshots_config {
     const struct rz_own_node *own;
+    const struct rz_input *input;
     struct rz_children *children;
     struct rz_board_writer *board;
     struct rz_link_router *router;

@@ -227,7 +227,7 @@ static struct image_slot *slot_for(uint64_t bytes)
     return slot->at || slot_open(slot, image_room(bytes)) ? slot : NULL;
 }
 
-enum rz_image_result rz_image_keep(char *why, size_t max)
+enum rz_image_result rz_image_keep(uint64_t note, char *why, size_t max)
 {
     uint64_t needed = rz_image_bytes(), bytes;
     end_copy();
@@ -239,7 +239,7 @@ enum rz_image_result rz_image_keep(char *why, size_t max)
     rz_kill_here(RZ_KILL_IMAGE_SAVE);
     kept.saved = slot;
     const struct rz_image_place place = {
-        .fd = slot->fd, .at = slot->at, .bytes = slot->bytes, .hashes = slot->hashes};
+        .fd = slot->fd, .at = slot->at, .bytes = slot->bytes, .hashes = slot->hashes, .note = note};
     enum rz_image_result result = rz_image_save(&place, &bytes, why, max);
     if (result == RZ_IMAGE_RESTORED) {
         return result; /* nothing here is this process's */

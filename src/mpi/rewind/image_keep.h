@@ -12,8 +12,9 @@
 /* Whether the last image of this epoch is committed: only then the next one may be stored. */
 bool rz_image_settled(void);
 
-/* Saves this process. Returns twice (rz_image_save). *why is text for the user if it fails. */
-enum rz_image_result rz_image_keep(char *why, size_t max);
+/* Saves this process, with this note (rz_image_note). Returns twice (rz_image_save). *why is text
+ * for the user if it fails. */
+enum rz_image_result rz_image_keep(uint64_t note, char *why, size_t max);
 
 /* All ranks have saved: the image counts, and goes to the daemon. */
 void rz_image_store(void);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Questions to the daemon about the output of this process. */
+/* Questions to the daemon about the output and input of this process. */
 #include "mpi/rewind/output_mark.h"
 
 #include "mpi/chapter.h"
 #include "mpi/engine/waiting.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 static struct {
     bool known;
-    uint64_t out, error;
+    uint64_t out, error, in;
 } marked;
 
 static void on_marked(void *arg, const struct rz_link_message *message, const int *fds,
@@ -17,6 +20,7 @@ static void on_marked(void *arg, const struct rz_link_message *message, const in
     rz_engine_close_fds(fds, n_fds);
     marked.out = message->output_marked.out;
     marked.error = message->output_marked.error;
+    marked.in = message->output_marked.in;
     marked.known = true;
 }
 
@@ -60,4 +64,29 @@ rz_status_t rz_output_begin(struct rz_link *link)
     expect_mark(link);
     rz_status_t status = rz_link_send(link, &ask, -1);
     return status == RZ_OK ? rz_link_await(link, &marked.known) : status;
+}
+
+uint64_t rz_input_mark(void)
+{
+    return marked.in;
+}
+
+rz_status_t rz_input_skip(struct rz_link *link, uint64_t place)
+{
+    char data[4096];
+    if (place == 0) {
+        return RZ_OK;
+    }
+    expect_mark(link);
+    rz_status_t status = rz_link_send(link, &ask, -1);
+    status = status == RZ_OK ? rz_link_await(link, &marked.known) : status;
+    uint64_t left = status == RZ_OK && marked.in < place ? place - marked.in : 0;
+    while (left > 0) {
+        ssize_t n = read(STDIN_FILENO, data, left < sizeof(data) ? (size_t)left : sizeof(data));
+        if (n == 0 || (n < 0 && errno != EINTR)) {
+            return RZ_ERR_SYSTEM; /* it is another input, or a script has put one in its place */
+        }
+        left -= n > 0 ? (uint64_t)n : 0;
+    }
+    return status;
 }

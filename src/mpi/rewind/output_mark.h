@@ -10,6 +10,13 @@
  * saved next. MPI_SUCCESS or RZM_ROLLBACK. */
 int rz_output_mark(void);
 
+/* How many bytes of standard input it had read at the last mark. */
+uint64_t rz_input_mark(void);
+
+/* Before main, in a process that is to be restored from an image with that mark: standard input
+ * begins again, and is read up to there. RZ_ERR_SYSTEM: it is shorter. */
+rz_status_t rz_input_skip(struct rz_link *link, uint64_t place);
+
 /* Tells the daemon that this process, which was restored, goes on from there. The daemon knows it
  * before the process goes on: the ranks meet before that. */
 void rz_output_go_on(void);

@@ -133,6 +133,10 @@ static void become_image(struct rz_link *link)
         .type = RZ_LINK_RESTORED,
         .restored = {.epoch = wanted.epoch, .generation = wanted.piece.generation}};
     rz_link_send(link, &restored, -1); /* for the record only */
+    status = rz_input_skip(link, rz_image_note(wanted.fd));
+    if (status != RZ_OK) {
+        give_image_up(link, "standard input is shorter than when the image was made, or another");
+    }
     rz_link_renumber(link, rz_image_descriptor_aside);
     int aside = rz_image_descriptor_aside(wanted.fd);
     handover.image = aside >= 0 ? aside : wanted.fd;

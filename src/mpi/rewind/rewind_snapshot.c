@@ -241,7 +241,7 @@ static void save(void)
     rz_kill_here(RZ_KILL_SNAPSHOT_QUIET);
     rz_output_mark();
     rz_snapshot_leave_out(); /* connections may be new since the process stopped */
-    switch (rz_image_keep(snapshot.why, sizeof(snapshot.why))) {
+    switch (rz_image_keep(rz_input_mark(), snapshot.why, sizeof(snapshot.why))) {
     case RZ_IMAGE_RESTORED:
         rz_images_begin();
         snapshot.whole = true;
