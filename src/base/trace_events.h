@@ -88,6 +88,7 @@
     E(RECORD_PROTECTED, state, notice, POINT, "epoch", "", "") \
     E(RECORD_FELL_BACK, state, notice, POINT, "epoch", "generation", "") \
     E(RECORD_INTOLERANT, state, notice, POINT, "rank", "incarnation", "") \
+    E(RECORD_SNAPSHOT, state, info, POINT, "epoch", "attempt", "") \
     /* a daemon: the rest */ \
     E(PROCESS_STARTED, process, notice, POINT, "rank", "incarnation", "pid") \
     E(PROCESS_FAILED, process, notice, POINT, "rank", "incarnation", "hung") \

@@ -299,6 +299,9 @@ static void daemon_on_phase(void *arg, uint32_t epoch, enum rz_recover_phase pha
     const struct rz_daemon *daemon = arg;
     rz_news_phase(&daemon->news, epoch, phase);
     rz_spawns_phase(daemon->spawns);
+    if (phase == RZ_PHASE_RUN) {
+        rz_snapshots_run(daemon->snapshots, epoch);
+    }
 }
 
 static void on_failures_noted(void *arg)
@@ -324,7 +327,7 @@ static void on_settled(void *arg)
 static void on_committed(void *arg, uint32_t epoch, uint64_t number)
 {
     const struct rz_daemon *daemon = arg;
-    rz_snapshots_committed(daemon->snapshots);
+    rz_snapshots_committed(daemon->snapshots, epoch, number);
     rz_news_committed(&daemon->news, epoch, number);
 }
 

@@ -30,7 +30,8 @@ static const char *const record_names[RZ_EVENT_RECORD_COUNT] = {
     [RZ_EVENT_RECORD_AT_START] = "at_start",
     [RZ_EVENT_RECORD_PROTECTED] = "protected",
     [RZ_EVENT_RECORD_FELL_BACK] = "fell_back",
-    [RZ_EVENT_RECORD_INTOLERANT] = "intolerant"};
+    [RZ_EVENT_RECORD_INTOLERANT] = "intolerant",
+    [RZ_EVENT_RECORD_SNAPSHOT] = "snapshot"};
 
 void rz_story_record(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {

@@ -47,6 +47,8 @@ enum rz_event_record {
     RZ_EVENT_RECORD_INTOLERANT, /* rank has failed, and processes of node, which are of another MPI,
                                    cannot be told: it ends the job; value: enum rz_intolerant_kind
                                  */
+    RZ_EVENT_RECORD_SNAPSHOT,   /* all ranks are asked for a snapshot; value: which attempt of epoch
+                                 */
     RZ_EVENT_RECORD_COUNT
 };
 

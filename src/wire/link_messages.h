@@ -44,7 +44,7 @@ enum rz_pointer_question { RZ_POINTER_SET, RZ_POINTER_ADD, RZ_POINTER_DROP };
            those not in it are as they were `back` generations ago, in a piece of as many bytes; back 0: in none */ \
     MESSAGE(WANT_PIECE, want_piece) U32(epoch) END(WANT_PIECE, want_piece) \
     MESSAGE(SNAPSHOT_WANTED, snapshot_wanted) END(SNAPSHOT_WANTED, snapshot_wanted) /* RZ_Rewind_now: answered on the board */ \
-    MESSAGE(SNAPSHOT_OVER, snapshot_over) U32(epoch) U32(attempt) END(SNAPSHOT_OVER, snapshot_over) /* with a snapshot or without */ \
+    MESSAGE(SNAPSHOT_OVER, snapshot_over) U32(epoch) U32(attempt) U64(number) END(SNAPSHOT_OVER, snapshot_over) /* number: of STORE; 0: without a snapshot */ \
     MESSAGE(OUTPUT_MARK, output_mark) END(OUTPUT_MARK, output_mark) /* answered by OUTPUT_MARKED: what this process has written so far */ \
     MESSAGE(OUTPUT_AT, output_at) U64(out) U64(error) END(OUTPUT_AT, output_at) /* what this process writes from now on begins there */ \
     MESSAGE(SNAPSHOT_REFUSED, snapshot_refused) TEXT(reason) END(SNAPSHOT_REFUSED, snapshot_refused) /* this process cannot be saved */ \

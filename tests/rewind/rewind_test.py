@@ -143,6 +143,28 @@ class Output(Rewind):
         self.assertEqual(sorted(result.out.splitlines()), [f"rank {rank} ends" for rank in range(4)])
 
 
+class Pace(Rewind):
+    """When snapshots begin and are over, as the daemon of rank 0 records it."""
+    def times(self, result):
+        begun, committed = [], []
+        for line in result.events.splitlines():
+            fields = dict(field.split("=", 1) for field in line.split(" note=")[0].split())
+            if fields["event"] in ("snapshot", "committed") and fields["by"] == "0":
+                {"snapshot": begun, "committed": committed}[fields["event"]].append(int(fields["at_ns"]))
+        return begun, committed
+
+    def test_half_of_the_time_is_the_programs(self):
+        # Each takes longer than the 10 ms to the next one. The two times are written down a little apart: hence not 0.5.
+        for steps in (25, 100, 400, 1600, 6400):
+            begun, committed = self.times(self.job(rig.program("rewind_torture"), str(steps), "1", nodes=3, options=("--rewind", "10ms")))
+            if len(committed) >= 5:
+                break
+        self.assertGreaterEqual(len(committed), 5)
+        self.assertGreaterEqual(2 * len(committed), len(begun) - 1)  # ranks do not stop for one that must be refused
+        disturbed = sum(min([at for at in committed if at > begin], default=begin) - begin for begin in begun[:-1])
+        self.assertLess(disturbed, 0.6 * (begun[-1] - begun[0]))
+
+
 class Refused(Rewind):
     def job(self, *line, options=BY_CALL, **how):
         return super().job(*line, options=options, **how)

@@ -6,6 +6,7 @@
 #include "daemon/state/loop.h"
 #include "outcome/exit_codes.h"
 #include "port/clock.h"
+#include "proto/snapshot/snapshot_pace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +16,9 @@ struct rz_snapshots {
     const struct rz_own_node *own; /* copied from config */
     struct event *timer;
     uint32_t epoch, wanted; /* the newest number that is wanted in this epoch */
-    rz_time wanted_at;      /* when it was */
-    uint32_t over;          /* the newest attempt of this epoch that has ended at a process here */
-    uint32_t told;          /* the newest epoch in which the user was told why there is none */
+    struct rz_snapshot_pace pace;
+    uint32_t over; /* the newest attempt of this epoch that has ended at a process here */
+    uint32_t told; /* the newest epoch in which the user was told why there is none */
 };
 
 /* The job runs in this epoch, and none of its ranks has left. */
@@ -33,6 +34,7 @@ static bool enter_epoch(struct rz_snapshots *snapshots, uint32_t epoch)
     if (snapshots->epoch < epoch) {
         snapshots->epoch = epoch;
         snapshots->wanted = snapshots->over = 0;
+        rz_snapshot_pace_init(&snapshots->pace, snapshots->own->job.rewind_ns, rz_clock_now());
     }
     return snapshots->epoch == epoch;
 }
@@ -41,7 +43,7 @@ static void want_here(struct rz_snapshots *snapshots, uint32_t epoch, uint32_t n
 {
     if (enter_epoch(snapshots, epoch) && snapshots->wanted < number) {
         snapshots->wanted = number;
-        snapshots->wanted_at = rz_clock_now();
+        rz_snapshot_pace_begins(&snapshots->pace, rz_clock_now());
         rz_board_writer_snapshot(snapshots->config.board, epoch, number);
         rz_board_writer_publish(snapshots->config.board);
     }
@@ -63,6 +65,14 @@ static void want_everywhere(struct rz_snapshots *snapshots)
             rz_overlay_send(snapshots->config.overlay, node, &message);
         }
     }
+    if (number > snapshots->wanted) {
+        const struct rz_launch_event wanted = {.kind = RZ_EVENT_RECORD_SNAPSHOT,
+                                               .epoch = epoch,
+                                               .rank = RZ_ID_NONE,
+                                               .node = RZ_ID_NONE,
+                                               .value = number};
+        rz_report_event(&snapshots->own->report, &wanted);
+    }
     want_here(snapshots, epoch, number);
 }
 
@@ -72,23 +82,29 @@ static bool asks(const struct rz_snapshots *snapshots)
     return snapshots->own->membership.slots[0].node == snapshots->own->job.node;
 }
 
-static void snapshot_due(evutil_socket_t fd, short what, void *arg)
+/* While one is under way, or its images are not committed, the timer goes on idly. */
+static void arm_next(struct rz_snapshots *snapshots, rz_time now)
 {
-    struct rz_snapshots *snapshots = arg;
-    (void)fd, (void)what;
-    if (job_runs(snapshots) && asks(snapshots)) {
-        want_everywhere(snapshots);
+    rz_time due = rz_snapshot_pace_due(&snapshots->pace);
+    if (due != RZ_TIME_NEVER) {
+        rz_loop_arm_every(snapshots->timer, due > now ? due - now : RZ_MICROSECOND);
     }
 }
 
-/* The time to the next one counts from the end of this one, and is no shorter than this one took:
- * on a busy machine the program has half of the time, however often snapshots are asked for. */
-static void arm_next(struct rz_snapshots *snapshots)
+static void snapshot_due(evutil_socket_t fd, short what, void *arg)
 {
-    rz_time every = snapshots->own->job.rewind_ns;
-    rz_time took = rz_clock_now() - snapshots->wanted_at;
-    if (every > 0) {
-        rz_loop_arm_every(snapshots->timer, every > took ? every : took);
+    struct rz_snapshots *snapshots = arg;
+    rz_time now = rz_clock_now();
+    (void)fd, (void)what;
+    rz_loop_arm_every(snapshots->timer, snapshots->own->job.rewind_ns);
+    if (!job_runs(snapshots) || !asks(snapshots) ||
+        !enter_epoch(snapshots, snapshots->own->membership.epoch)) {
+        return;
+    }
+    if (now >= rz_snapshot_pace_due(&snapshots->pace)) {
+        want_everywhere(snapshots);
+    } else {
+        arm_next(snapshots, now);
     }
 }
 
@@ -98,8 +114,10 @@ static bool on_over(void *arg, struct rz_child *p, const struct rz_link_message 
     (void)p, (void)fd;
     if (message->snapshot_over.epoch == snapshots->epoch &&
         message->snapshot_over.attempt > snapshots->over) {
+        rz_time now = rz_clock_now();
         snapshots->over = message->snapshot_over.attempt;
-        arm_next(snapshots);
+        rz_snapshot_pace_ends(&snapshots->pace, message->snapshot_over.number, now);
+        arm_next(snapshots, now);
     }
     return true;
 }
@@ -180,12 +198,9 @@ static bool on_snapshot_refused(void *arg, struct rz_child *p,
 
 /* The last mark of each process is that of the committed image: the next one is asked for when the
  * process knows of the commit, at all ranks (proto/snapshot). */
-void rz_snapshots_committed(const struct rz_snapshots *snapshots)
+static void tell_safe_output(const struct rz_snapshots *snapshots)
 {
-    const struct rz_children *children = snapshots ? snapshots->config.children : NULL;
-    if (!children || !(snapshots->own->job.flags & RZ_JOB_HOLD_OUTPUT)) {
-        return;
-    }
+    const struct rz_children *children = snapshots->config.children;
     for (const struct rz_child *p = children->first; p; p = p->next) {
         if (p->state != RZ_CHILD_FAILED && rz_child_is_current(p)) {
             const struct rz_launch_message safe = {.type = RZ_LAUNCH_OUTPUT_SAFE,
@@ -194,6 +209,28 @@ void rz_snapshots_committed(const struct rz_snapshots *snapshots)
                                                                    .error = p->output_marked[1]}};
             rz_report_send(&snapshots->own->report, &safe);
         }
+    }
+}
+
+void rz_snapshots_run(struct rz_snapshots *snapshots, uint32_t epoch)
+{
+    if (snapshots && snapshots->own->job.rewind_ns > 0 && enter_epoch(snapshots, epoch)) {
+        rz_loop_arm_every(snapshots->timer, snapshots->own->job.rewind_ns);
+    }
+}
+
+void rz_snapshots_committed(struct rz_snapshots *snapshots, uint32_t epoch, uint64_t number)
+{
+    if (!snapshots) {
+        return;
+    }
+    if (snapshots->epoch == epoch) {
+        rz_time now = rz_clock_now();
+        rz_snapshot_pace_commits(&snapshots->pace, number, now);
+        arm_next(snapshots, now);
+    }
+    if (snapshots->own->job.flags & RZ_JOB_HOLD_OUTPUT) {
+        tell_safe_output(snapshots);
     }
 }
 
@@ -223,9 +260,6 @@ rz_status_t rz_snapshots_open(struct rz_snapshots **result,
     rz_link_router_handle(config->router, RZ_LINK_OUTPUT_AT, on_output_at, snapshots);
     rz_link_router_handle(config->router, RZ_LINK_SNAPSHOT_REFUSED, on_snapshot_refused, snapshots);
     rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_SNAPSHOT, on_snapshot, snapshots);
-    if (job->rewind_ns > 0) {
-        rz_loop_arm_every(snapshots->timer, job->rewind_ns);
-    }
     *result = snapshots;
     return RZ_OK;
 }

@@ -2,10 +2,9 @@
 /*
  * Asks the ranks of the job for snapshots of their memory (docs/unmodified.md), from time to time,
  * or because one of them wants one. The daemon of rank 0 tells all daemons, and each
- * writes the number of the wanted snapshot on its board. The next one is wanted when the last one
- * has ended, and the time counts from there: where snapshots take longer than that time the program
- * must go on, too. How the ranks stop and save is theirs (mpi/rewind); a request that a failure
- * loses ends with the epoch.
+ * writes the number of the wanted snapshot on its board. When the next one is wanted is the rule of
+ * proto/snapshot/snapshot_pace.h: half of the time is the program's. How the ranks stop and save is
+ * theirs (mpi/rewind); a request that a failure loses ends with the epoch.
  */
 #ifndef RZ_DAEMON_SNAPSHOTS_H
 #define RZ_DAEMON_SNAPSHOTS_H
@@ -33,8 +32,12 @@ rz_status_t rz_snapshots_open(struct rz_snapshots **snapshots,
                               const struct rz_snapshots_config *config);
 void rz_snapshots_close(struct rz_snapshots *snapshots);
 
-/* The last images of this epoch are committed, and no recovery chooses older ones: tells rzrun how
- * much of the output no rewind repeats, if it wants to know. NULL: nothing. */
-void rz_snapshots_committed(const struct rz_snapshots *snapshots);
+/* The job runs in this epoch: the time to the first snapshot of it counts. NULL: nothing. */
+void rz_snapshots_run(struct rz_snapshots *snapshots, uint32_t epoch);
+
+/* The images of this number in epoch are committed, and no recovery chooses older ones: the time to
+ * the next ones counts; tells rzrun how much of the output no rewind repeats, if it wants to know.
+ * NULL: nothing. */
+void rz_snapshots_committed(struct rz_snapshots *snapshots, uint32_t epoch, uint64_t number);
 
 #endif

@@ -68,6 +68,7 @@ static void trace_record(const struct rz_launch_event *event)
         OF(PROTECTED, epoch, value, node)
         OF(FELL_BACK, epoch, value, node)
         OF(INTOLERANT, rank, incarnation, node)
+        OF(SNAPSHOT, epoch, value, node)
 #undef OF
     case RZ_EVENT_RECORD_COUNT:
         break;

@@ -87,6 +87,11 @@ bool rz_image_settled(void)
     return atomic_load_explicit(&rz_engine.board->committed, memory_order_acquire) >= kept.number;
 }
 
+uint64_t rz_images_stored(void)
+{
+    return kept.number;
+}
+
 void rz_image_each_descriptor(void (*visit)(void *arg, int fd), void *arg)
 {
     for (int i = 0; i < 2; i++) {

@@ -19,6 +19,9 @@ enum rz_image_result rz_image_keep(uint64_t note, char *why, size_t max);
 /* All ranks have saved: the image counts, and goes to the daemon. */
 void rz_image_store(void);
 
+/* How many were stored in this epoch: the number of the last one. */
+uint64_t rz_images_stored(void);
+
 /* The newest image may be committed: begins to bring the memory of the next one up to date. */
 void rz_image_catch_up(void);
 

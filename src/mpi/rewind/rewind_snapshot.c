@@ -285,7 +285,7 @@ static bool nothing_under_way(void *arg)
 
 static void take_part(void)
 {
-    const struct rz_link_message over = {
+    struct rz_link_message over = {
         .type = RZ_LINK_SNAPSHOT_OVER,
         .snapshot_over = {.epoch = rz_engine.epoch,
                           .attempt = rz_snapshot_attempt(snapshot.core.state)}};
@@ -301,6 +301,7 @@ static void take_part(void)
     if (snapshot.step == GOES_ON) {
         tell_refusal();
     }
+    over.snapshot_over.number = snapshot.whole ? rz_images_stored() : 0;
     snapshot.step = GOES_ON;
     renew_core();
     rz_engine_tell_daemon(&over); /* restored: of an epoch that is over */

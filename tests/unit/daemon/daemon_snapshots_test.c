@@ -60,7 +60,7 @@ static void wishes_while_one_is_under_way_add_none(void **state)
     await_both_ends(&job);
 }
 
-static void the_next_one_comes_no_sooner_than_the_last_one_took(void **state)
+static void the_next_one_comes_no_sooner_than_twice_what_a_refused_one_took(void **state)
 {
     struct fake_job job;
     (void)state;
@@ -71,6 +71,24 @@ static void the_next_one_comes_no_sooner_than_the_last_one_took(void **state)
              ARGUMENTS(TEST_HELPER, "join", "enter", "wished:1", "slow:400", "leave", "bye"));
     fake_await_exit(&job, 0, 0, true, true);
     fake_end(&job, 0);
+}
+
+/* The images of all ranks, the last one's too, are safe before. */
+static void the_next_one_comes_after_the_commit(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 2);
+    job.flags = RZ_JOB_REWIND;
+    job.rewind_ns = RZ_MILLISECOND;
+    job.environment = (const char *const[]){
+        "WORDS_0=join enter wished:1 store:right imaged:1 unwished:2 leave bye",
+        "WORDS_1=join enter wished:1 pause:300 store:right imaged:1 wished:2 leave bye", NULL};
+    fake_run(&job, 2,
+             ARGUMENTS("sh", "-c",
+                       "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER " $WORDS_0; fi; "
+                       "exec " TEST_HELPER " $WORDS_1"));
+    await_both_ends(&job);
 }
 
 static void numbers_begin_anew_with_the_epoch(void **state)
@@ -229,8 +247,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_wish_reaches_the_boards_of_all_nodes, nothing_left),
         cmocka_unit_test_teardown(wishes_while_one_is_under_way_add_none, nothing_left),
-        cmocka_unit_test_teardown(the_next_one_comes_no_sooner_than_the_last_one_took,
+        cmocka_unit_test_teardown(the_next_one_comes_no_sooner_than_twice_what_a_refused_one_took,
                                   nothing_left),
+        cmocka_unit_test_teardown(the_next_one_comes_after_the_commit, nothing_left),
         cmocka_unit_test_teardown(numbers_begin_anew_with_the_epoch, nothing_left),
         cmocka_unit_test_teardown(output_is_counted_from_where_a_process_says, nothing_left),
         cmocka_unit_test_teardown(a_place_is_told_at_once_where_rzrun_holds_output, nothing_left),

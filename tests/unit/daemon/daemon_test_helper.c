@@ -50,8 +50,12 @@
  *   wish            asks for a snapshot
  *   wished:N        waits until snapshot N is wanted; exits with 78 when a later one is
  *   over:N          attempt N of a snapshot has ended here
- *   slow:N          attempt 1 takes N ms; exits with 79 if the next is wanted sooner than N ms
- * later unsaved         this process cannot be saved mark            writes the line "marked OUT
+ *   slow:N          attempt 1 takes N ms, without a snapshot; exits with 79 if the next is wanted
+ *                   sooner than 2 N ms later
+ *   pause:N         does nothing for N ms
+ *   imaged:N        attempt N has ended here with image N
+ *   unwished:N      exits with 81 if snapshot N is wanted before image N - 1 is committed
+ *   unsaved         this process cannot be saved mark            writes the line "marked OUT
  * ERROR": the places of its output begin-at:N      standard output begins at place N and those of
  * daemon_test_groups.c.
  */
@@ -408,20 +412,34 @@ static void await_wished(uint32_t number)
     }
 }
 
-static void end_attempt(uint32_t number)
+static void await_commit_before_wish(uint32_t number)
 {
-    struct rz_link_message message = {.type = RZ_LINK_SNAPSHOT_OVER,
-                                      .snapshot_over = {.epoch = epoch, .attempt = number}};
+    await_wished(number);
+    if (atomic_load(&rz_link_info(helper_link)->board->committed) + 1 < number) {
+        exit(81);
+    }
+}
+
+static void end_attempt(uint32_t number, uint64_t image)
+{
+    struct rz_link_message message = {
+        .type = RZ_LINK_SNAPSHOT_OVER,
+        .snapshot_over = {.epoch = epoch, .attempt = number, .number = image}};
     rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
+}
+
+static void pause_ms(uint32_t ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
 }
 
 static void take_long(uint32_t ms)
 {
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
+    pause_ms(ms);
     rz_time ended = rz_clock_now();
-    end_attempt(1);
+    end_attempt(1, 0);
     await_wished(2);
-    if (rz_clock_now() - ended < ms * RZ_MILLISECOND) {
+    if (rz_clock_now() - ended < 2 * ms * RZ_MILLISECOND) {
         exit(79);
     }
 }
@@ -677,9 +695,15 @@ static bool do_snapshot_word(const char *word, uint32_t number)
     } else if (strcmp(word, "wished") == 0) {
         await_wished(number);
     } else if (strcmp(word, "over") == 0) {
-        end_attempt(number);
+        end_attempt(number, 0);
+    } else if (strcmp(word, "imaged") == 0) {
+        end_attempt(number, number);
+    } else if (strcmp(word, "unwished") == 0) {
+        await_commit_before_wish(number);
     } else if (strcmp(word, "slow") == 0) {
         take_long(number);
+    } else if (strcmp(word, "pause") == 0) {
+        pause_ms(number);
     } else if (strcmp(word, "committed") == 0) {
         await_committed(number);
     } else if (strcmp(word, "got") == 0) {
