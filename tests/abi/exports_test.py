@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""exports_test.py SOURCE LIBRARY: the library's name, and exactly the ABI, its twins and the extensions show, which all
+"""exports_test.py SOURCE LIBRARY: the library's name, and exactly the ABI, its twins, the extensions and the functions of Fortran's handles show, which all
 are in the list of what versions have promised.
 
 The 438 functions that mpi4py cannot be loaded without are among them.
@@ -25,6 +25,14 @@ def table(source, name):
         return {row["name"] for row in csv.DictReader(file)}
 
 
+def of_fortran(source):
+    """MPI_Comm_f2c and so on: the functions of rhizome/f2c.h."""
+    with open(f"{source}/include/rhizome/f2c.h", encoding="utf-8") as file:
+        text = file.read()
+    kinds = re.findall(r"^RZ_F2C\((\w+),", text, re.MULTILINE)
+    return {f"MPI_{kind}_{way}" for kind in kinds for way in ("f2c", "c2f")} | set(re.findall(r"^RZ_F2C_INLINE int (MPI_\w+)\(", text, re.MULTILINE))
+
+
 def promised(source):
     """What the library has shown since some version: the list of the Debian package, with the version of each name."""
     with open(f"{source}/packaging/debian/librhizome1.symbols", encoding="utf-8") as file:
@@ -43,7 +51,7 @@ def main():
     functions = table(source, "abi_functions")
     if len(functions) != 664:
         faults.append(f"the table has {len(functions)} functions, not 664")
-    functions |= table(source, "extensions")
+    functions |= table(source, "extensions") | of_fortran(source)
     ours = {"RZ_Feature"}
     for path in set(glob.glob(f"{source}/include/rhizome/*.h")) - {f"{source}/include/rhizome/tasks.h"}:  # a library of its own
         with open(path, encoding="utf-8") as header:

@@ -9,6 +9,9 @@ from abi_tables import wrap
 MPI_HEAD = """\
 /*
  * The MPI 5.0 standard ABI. Binaries built with any header of this ABI run with this library.
+ *
+ * At the end stand names that programs expect beside the ABI: those of Fortran's handles
+ * (rhizome/f2c.h) and of ULFM (mpi-ext.h). Define RZ_STRICT_ABI to have the ABI alone.
  */
 #ifndef MPI_H_ABI
 #define MPI_H_ABI
@@ -30,12 +33,21 @@ ULFM_CLASSES = {
 }
 ULFM_TITLE = "/* Fault tolerance (ULFM): not of the ABI; the values of MPICH, below MPI_ERR_LASTCODE. */\n"
 
-TAIL = """\
+CLOSE = """\
 #ifdef __cplusplus
 }
 #endif
 
+"""
+TAIL = CLOSE + "#endif\n"
+
+# After all of mpi.h, as both of them include it.
+EXPECTED = """\
+#ifndef RZ_STRICT_ABI
+#include <mpi-ext.h>
+#include <rhizome/f2c.h>
 #endif
+
 """
 
 EXTENSION_HEAD = """\
@@ -62,6 +74,19 @@ extern "C" {
 #define OMPI_HAVE_MPIX_COMM_ACK_FAILED 1
 #define OMPI_HAVE_MPIX_COMM_IAGREE 1
 #define OMPI_HAVE_MPIX_COMM_ISHRINK 1
+
+/* The same for mpi4py, which asks the names above of Open MPI alone. */
+#define PyMPI_HAVE_MPIX_ERR_REVOKED 1
+#define PyMPI_HAVE_MPIX_ERR_PROC_FAILED 1
+#define PyMPI_HAVE_MPIX_ERR_PROC_FAILED_PENDING 1
+#define PyMPI_HAVE_MPIX_Comm_revoke 1
+#define PyMPI_HAVE_MPIX_Comm_is_revoked 1
+#define PyMPI_HAVE_MPIX_Comm_get_failed 1
+#define PyMPI_HAVE_MPIX_Comm_ack_failed 1
+#define PyMPI_HAVE_MPIX_Comm_agree 1
+#define PyMPI_HAVE_MPIX_Comm_iagree 1
+#define PyMPI_HAVE_MPIX_Comm_shrink 1
+#define PyMPI_HAVE_MPIX_Comm_ishrink 1
 
 /* Numbers, not the names of mpi.h: programs define those names as these ones. */
 @ULFM@
@@ -269,7 +294,7 @@ def _prototypes(functions, comments=None):
 def mpi(tables):
     ulfm = ULFM_TITLE + "".join(f"#define {n} {v}\n" for n, v in ULFM_CLASSES.items()) + "\n"
     return (MPI_HEAD + _types(tables) + _constants(tables) + ulfm
-            + _prototypes(tables.functions) + TAIL)
+            + _prototypes(tables.functions) + CLOSE + EXPECTED + "#endif\n")
 
 
 def mpi_ext(tables):
