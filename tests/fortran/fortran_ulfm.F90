@@ -1,16 +1,26 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! A rank kills itself; the others agree, shrink and go on. WAY 2: modules mpi and rhizome; 3: mpi_f08 and rhizome_f08.
+! A rank kills itself; the others agree, shrink and go on. WAY 2: modules mpi and rhizome; 3: mpi_f08 and rhizome_f08. EXT: the names of Open MPI,
+! also mpif-ext.h beside mpif.h.
 #include "ways.inc"
 program fortran_ulfm
   use, intrinsic :: iso_c_binding, only: c_int
-#if WAY == 3
+#if WAY == 3 && defined(EXT)
+  use mpi_f08
+  use mpi_f08_ext
+#elif WAY == 3
   use mpi_f08
   use rhizome_f08
-#else
+#elif WAY == 2 && defined(EXT)
+  use mpi_ext
+#elif WAY == 2
   use mpi
   use rhizome
 #endif
   implicit none
+#if WAY == 1
+  include 'mpif.h'
+  include 'mpif-ext.h'
+#endif
 #include "raise.inc"
   HANDLE(MPI_Comm) :: rest
   HANDLE(MPI_Group) :: failed
@@ -24,6 +34,9 @@ program fortran_ulfm
   if (me == n - 2) ierror = c_raise(9)
   call MPI_Barrier(MPI_COMM_WORLD, ierror)
   call MPI_Error_class(ierror, class, error)
+#ifdef EXT
+  if (MPIX_ERR_PROC_FAILED /= MPI_ERR_PROC_FAILED .or. MPIX_ERR_REVOKED /= MPI_ERR_REVOKED) call stop_at('the error classes')
+#endif
   if (class /= MPI_ERR_PROC_FAILED .and. class /= MPI_ERR_REVOKED) call stop_at('a barrier without a failed rank')
   call MPIX_Comm_revoke(MPI_COMM_WORLD, ierror)
   call MPIX_Comm_is_revoked(MPI_COMM_WORLD, revoked, ierror)

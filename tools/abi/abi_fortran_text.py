@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""mpif.h and the modules mpi, mpi_f08, rhizome and rhizome_f08."""
+"""mpif.h, mpif-ext.h and the modules mpi, mpi_f08, rhizome, rhizome_f08, mpi_ext and mpi_f08_ext."""
 
 import re
 
@@ -589,3 +589,35 @@ def rhizome_old(tables):
 
 def rhizome_new(tables):
     return module_rhizome(tables, new=True)
+
+
+# ---- The names under which Fortran finds ULFM in Open MPI ----
+
+def ulfm_names(tables):
+    """MPIX_Comm_revoke and so on, and their twins; the error classes."""
+    _, mine = calls(tables)
+    procedures = [call.name for call in mine if re.match(r"MPIX_(Comm|Win)_", call.name)]
+    return [*procedures, *("P" + name for name in procedures), *(name.replace("MPI_", "MPIX_") for name in ULFM), "MPIX_FT"]
+
+
+def module_ext(tables, new):
+    name, uses, base = ("mpi_f08_ext", "rhizome_f08", "mpi_f08") if new else ("mpi_ext", "rhizome", "mpi")
+    return (f"{NOTE}module {name}\nuse {base}\n{wrapped(f'use {uses}, only: ' + ', '.join(ulfm_names(tables)), '')}"
+            f"implicit none\npublic\nend module {name}\n")
+
+
+def ext_old(tables):
+    return module_ext(tables, new=False)
+
+
+def ext_new(tables):
+    return module_ext(tables, new=True)
+
+
+def mpif_ext(tables):
+    """Beside mpif.h."""
+    values = [(name.replace("MPI_", "MPIX_"), abi_header.ULFM_CLASSES[name]) for name in ULFM] + [("MPIX_FT", dict(REINIT)["MPIX_FT"])]
+    out = ["! SPDX-License-Identifier: BSD-3-Clause\n", NOTE]
+    for name, value in values:
+        out += [fixed(f"INTEGER {name}"), fixed(f"PARAMETER ({name}={value})")]
+    return "".join(out)

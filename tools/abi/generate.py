@@ -33,6 +33,9 @@ WHAT = {
     "mpi_f08_module.f90": abi_fortran_text.module_f08,
     "rhizome_module.f90": abi_fortran_text.rhizome_old,
     "rhizome_f08_module.f90": abi_fortran_text.rhizome_new,
+    "mpi_ext_module.f90": abi_fortran_text.ext_old,
+    "mpi_f08_ext_module.f90": abi_fortran_text.ext_new,
+    "mpif-ext.h": abi_fortran_text.mpif_ext,
 }
 
 
