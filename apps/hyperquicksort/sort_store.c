@@ -91,9 +91,11 @@ void sort_store_open(void)
     if (store.memory) {
         snprintf(store.own, sizeof(store.own), "%s", scratch);
         snprintf(store.prefix, sizeof(store.prefix), "%s", scratch);
-        char *number = strrchr(store.prefix, '-');
-        if (number) {
-            number[1] = '\0';
+        for (int i = 0; i < 2; i++) { /* ...-JOB-NODE-RANDOM */
+            char *part = strrchr(store.prefix, '-');
+            if (part) {
+                part[i] = '\0';
+            }
         }
     } else {
         snprintf(store.own, sizeof(store.own), "%s/hyperquicksort-%s", sort_options.folder,
@@ -103,14 +105,14 @@ void sort_store_open(void)
 }
 
 /* In a ring of the nodes' numbers, from one's own on. */
-static void insert_folder(int n, unsigned long node)
+static void insert_folder(int n, unsigned long node, const char *path)
 {
     unsigned long own = strtoul(store.own + strlen(store.prefix), NULL, 10);
     for (; n > 0 && store.beside[n - 1].node - own > node - own; n--) {
         store.beside[n] = store.beside[n - 1];
     }
     store.beside[n].node = node;
-    snprintf(store.beside[n].path, FOLDER_BYTES, "%.*s%lu", FOLDER_BYTES - 24, store.prefix, node);
+    snprintf(store.beside[n].path, FOLDER_BYTES, "%.*s", FOLDER_BYTES - 1, path);
 }
 
 /* Finds the folders of the other nodes on this machine: how many there are now. */
@@ -131,7 +133,7 @@ static int look_beside(void)
         snprintf(path, sizeof(path), "%s/%s", parent, entry->d_name);
         if (strncmp(entry->d_name, name, strlen(name)) == 0 && strcmp(path, store.own) != 0 &&
             is_own_folder(path)) {
-            insert_folder(n++, strtoul(entry->d_name + strlen(name), NULL, 10));
+            insert_folder(n++, strtoul(entry->d_name + strlen(name), NULL, 10), path);
         }
     }
     if (folder) {

@@ -247,10 +247,8 @@ static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_option
 
 static void remove_folders(struct rz_daemon *daemon)
 {
-    char path[RZ_SCRATCH_PATH_MAX];
-    rz_scratch_path(path, daemon->own.job.id, daemon->own.job.node);
     if (daemon->has_job) {
-        rz_scratch_remove(path);
+        rz_scratch_remove(daemon->own.job.scratch);
     }
     rz_brought_close(&daemon->brought);
 }

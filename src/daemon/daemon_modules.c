@@ -648,12 +648,12 @@ static rz_status_t open_modules(struct rz_daemon *daemon)
 
 /* The keeper removes the scratch folder when the daemon is killed. Without a keeper it would
  * stay. */
-static void name_scratch(const struct rz_daemon *daemon)
+static void name_scratch(struct rz_daemon *daemon)
 {
-    char path[RZ_SCRATCH_PATH_MAX];
-    rz_scratch_path(path, daemon->own.job.id, daemon->own.job.node);
+    struct rz_daemon_job *job = &daemon->own.job;
+    rz_scratch_choose(job->scratch, job->id, job->node);
     if (daemon->lifeline_fd >= 0) {
-        rz_keeper_folder(daemon->lifeline_fd, path);
+        rz_keeper_folder(daemon->lifeline_fd, job->scratch);
     }
 }
 

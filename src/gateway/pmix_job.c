@@ -3,6 +3,7 @@
 #include "base/no_memory.h"
 #include "gateway/pmix_private.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,17 +191,21 @@ static void add_process(struct infos *infos, const struct view *world, uint32_t 
     infos_clear(&own);
 }
 
-/* Folders for the files of processes, which end with the node. */
-static void add_folders(struct infos *infos, const struct rz_gateway *gateway,
+/* Folders for the files of processes, which end with the node. The one around them is of this user
+ * alone: what is there has been made for an earlier world. False: none can be made. */
+static bool add_folders(struct infos *infos, const struct rz_gateway *gateway,
                         const pmix_nspace_t nspace)
 {
     char folder[512];
     bool yes = true;
     snprintf(folder, sizeof(folder), "%s/%s", gateway->job.folder, nspace);
-    mkdir(folder, 0700);
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
+        return false;
+    }
     add_info(infos, PMIX_TMPDIR, gateway->job.folder, PMIX_STRING);
     add_info(infos, PMIX_NSDIR, folder, PMIX_STRING);
     add_info(infos, PMIX_TDIR_RMCLEAN, &yes, PMIX_BOOL);
+    return true;
 }
 
 static uint32_t add_local(struct infos *infos, const struct view *world)
@@ -274,7 +279,11 @@ rz_status_t rz_pmix_register(struct rz_gateway *gateway, uint32_t number, uint32
         add_info(&infos, PMIX_PARENT_ID, &process, PMIX_PROC);
     }
     add_maps(&infos, &view);
-    add_folders(&infos, gateway, nspace);
+    if (!add_folders(&infos, gateway, nspace)) {
+        infos_clear(&infos);
+        *why = "no folder can be made for the files of its processes";
+        return RZ_ERR_SYSTEM;
+    }
     uint32_t local = add_local(&infos, &view);
     for (uint32_t rank = 0; rank < world->n; rank++) {
         add_process(&infos, &view, rank);

@@ -248,13 +248,13 @@ class Strangers(rig.LaunchTest):
         self.complete(job)
 
     def test_a_folder_that_passes_for_a_nodes_scratch_folder(self):
-        """Another user knows the job's number and makes a folder of that name for a node that does not exist: no process uses it."""
+        """Another user sees the name of a node's folder and makes one as if of another node: no process uses it."""
         if os.geteuid() != 0:
             self.skipTest("needs root, to be another user")
         sort = f"{rig.BUILD}/apps/hyperquicksort"
         if not os.path.exists(sort):
             self.skipTest("built without the sort")
-        script = (f'bait="${{RZ_SCRATCH%-*}}-9"; if [ $RZ_RANK = 0 ]; then mkdir -m 777 "$bait"; chown {NOBODY} "$bait"; '
+        script = (f'bait="${{RZ_SCRATCH%-*-*}}-9-${{RZ_SCRATCH##*-}}"; if [ $RZ_RANK = 0 ]; then mkdir -m 777 "$bait"; chown {NOBODY} "$bait"; '
                   f'stat -c "%n %y" "$bait" >{self.folder}/bait; fi; exec {sort} 100000')
         self.runs("-n", "2", "--nodes", "2", "/bin/sh", "-c", script)
         with open(f"{self.folder}/bait") as file:

@@ -114,7 +114,7 @@ def names():
     return {name for name in found if re.search(r"/(rz(?!bench-)|rhizome(?!-(clang|subproject|plain|packager|cross)-)|ucx)|socket /?(rz|rhizome)", name)}
 
 
-SCRATCH = re.compile(r"/dev/shm/rhizome-(\d+)-\d+")  # the number of a job, in the name of its folder in memory
+SCRATCH = re.compile(r"/dev/shm/rhizome-(\d+)-\d+-[0-9a-f]{16}")  # the number of a job, in the name of its folder in memory
 
 
 def jobs_running():

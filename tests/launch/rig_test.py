@@ -12,7 +12,7 @@ import launch_rig as rig
 class Leftovers(unittest.TestCase):
     def setUp(self):
         self.before = rig.names()
-        self.path = f"/dev/shm/rhizome-9{os.getpid()}-0"
+        self.path = f"/dev/shm/rhizome-9{os.getpid()}-0-{os.urandom(8).hex()}"
         os.mkdir(self.path)
         self.addCleanup(os.rmdir, self.path)
 
@@ -24,7 +24,7 @@ class Leftovers(unittest.TestCase):
         self.assertEqual(rig.lasting(self.mine, 0.2), [self.path])
 
     def test_a_folder_of_a_job_that_runs_is_not(self):
-        other = subprocess.Popen(["sleep", "1000"], env={"PATH": os.environ["PATH"], "RZ_SCRATCH": self.path[:-1] + "1"})
+        other = subprocess.Popen(["sleep", "1000"], env={"PATH": os.environ["PATH"], "RZ_SCRATCH": self.path.replace("-0-", "-1-")})
         try:
             self.assertEqual(rig.await_true(lambda: not self.mine()), True)
         finally:

@@ -4,7 +4,6 @@
 #include "daemon/process/environment.h"
 
 #include "daemon/state/job.h"
-#include "daemon/state/scratch.h"
 #include "net/ucx/ucx.h"
 
 #include <stdarg.h>
@@ -122,7 +121,7 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
                          uint32_t incarnation, int link_fd)
 {
     uint8_t key[RZ_JOB_KEY_BYTES];
-    char hex[2 * RZ_JOB_KEY_BYTES + 1], scratch[RZ_SCRATCH_PATH_MAX];
+    char hex[2 * RZ_JOB_KEY_BYTES + 1];
     rz_job_process_key(job, rank, incarnation, key);
     for (size_t i = 0; i < sizeof(key); i++) {
         snprintf(hex + 2 * i, 3, "%02x", key[i]);
@@ -137,8 +136,7 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
     set_made(e, "RZ_RANK=%u", rank);
     set_made(e, "RZ_APPNUM=%u", rz_job_appnum(job, rank));
     set_made(e, "RZ_INCARNATION=%u", incarnation);
-    rz_scratch_path(scratch, job->id, job->node);
-    set_made(e, "RZ_SCRATCH=%s", scratch);
+    set_made(e, "RZ_SCRATCH=%s", job->scratch);
     if (job->flags & RZ_JOB_REWIND) {
         set_made(e, "RZ_REWIND=%s",
                  incarnation > 1 || job->checkpoints.restored.number > 0 ? "image" : "start");

@@ -14,10 +14,10 @@
 #include "port/process.h"
 #include "port/signals.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* The gateway's end of the stream. */
@@ -107,7 +107,11 @@ static void put_numbers(struct rz_wire_writer *w, const struct rz_daemon_job *jo
 static rz_status_t send_job(struct rz_gateway_link *link)
 {
     const struct rz_daemon_job *job = &link->own->job;
-    char folder[RZ_SCRATCH_PATH_MAX];
+    if (rz_scratch_make(job->scratch) != RZ_OK) { /* the keeper removes it */
+        rz_report_log(&link->own->report, 0, "cannot make %s for programs of other MPIs: %s",
+                      job->scratch, strerror(errno));
+        return RZ_ERR_SYSTEM;
+    }
     uint32_t bytes = 4 * job->n_ranks;
     uint8_t *placement = malloc(bytes), *programs = malloc(bytes);
     struct rz_wire_writer w;
@@ -120,8 +124,6 @@ static rz_status_t send_job(struct rz_gateway_link *link)
     put_numbers(&w, job, false);
     rz_wire_writer_init(&w, programs, bytes);
     put_numbers(&w, job, true);
-    rz_scratch_path(folder, job->id, job->node);
-    mkdir(folder, 0700); /* the keeper removes it */
     rz_gateway_link_send(
         link, &(struct rz_gateway_message){
                   .type = RZ_GATEWAY_JOB,
@@ -135,7 +137,7 @@ static rz_status_t send_job(struct rz_gateway_link *link)
                           .verbosity = job->verbosity,
                           .tolerant = (job->flags & RZ_JOB_TOLERANT) != 0,
                           .crowd = (job->flags & RZ_JOB_CROWD) != 0,
-                          .folder = folder,
+                          .folder = job->scratch,
                           .placement = placement,
                           .placement_length = bytes,
                           .programs = programs,

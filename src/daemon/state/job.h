@@ -8,6 +8,7 @@
 #include "ckpt/scheme.h"
 #include "daemon/state/brought.h"
 #include "daemon/state/overlay_peer.h"
+#include "daemon/state/scratch.h"
 #include "wire/launch_messages.h"
 
 #include <rhizome/types.h>
@@ -65,6 +66,7 @@ struct rz_daemon_job {
     uint32_t n_contexts;
     const struct rz_brought *brought; /* what came before JOB; NULL: nothing */
     uint64_t link_token; /* of this daemon's link socket (service/link_socket.h); 0: none */
+    char scratch[RZ_SCRATCH_PATH_MAX]; /* scratch.h */
 };
 
 /*

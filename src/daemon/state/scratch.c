@@ -3,6 +3,7 @@
 #include "daemon/state/scratch.h"
 
 #include <ftw.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,9 +13,17 @@
 #define LOOKS_MAX 100
 #define FILES_OPEN_MAX 8
 
-void rz_scratch_path(char path[RZ_SCRATCH_PATH_MAX], uint64_t job, uint32_t node)
+void rz_scratch_choose(char path[RZ_SCRATCH_PATH_MAX], uint64_t job, uint32_t node)
 {
-    snprintf(path, RZ_SCRATCH_PATH_MAX, "/dev/shm/rhizome-%llu-%u", (unsigned long long)job, node);
+    uint64_t number;
+    randombytes_buf(&number, sizeof(number));
+    snprintf(path, RZ_SCRATCH_PATH_MAX, "/dev/shm/rhizome-%llu-%u-%016llx", (unsigned long long)job,
+             node, (unsigned long long)number);
+}
+
+rz_status_t rz_scratch_make(const char *path)
+{
+    return mkdir(path, 0700) == 0 ? RZ_OK : RZ_ERR_SYSTEM;
 }
 
 static int forget(const char *path, const struct stat *facts, int kind, struct FTW *place)
