@@ -76,11 +76,14 @@ struct rz_image_area {
     uint8_t excluded_fd[RZ_IMAGE_DESCRIPTORS / 8];
     int excluded_thread[RZ_IMAGE_EXCLUDED_THREADS];
     uint32_t n_excluded, n_excluded_threads, n_parked;
-    atomic_flag lists;     /* the lists of what is excluded are being changed */
-    _Atomic uint32_t busy; /* a call is in progress */
-    _Atomic int32_t order; /* to the parked threads */
-    int32_t restorer;      /* the thread that restores when all others have ended */
-    int32_t park_signal;   /* of the thread that stops others */
+    atomic_flag lists;                 /* the lists of what is excluded are being changed */
+    _Atomic uint32_t busy;             /* a call is in progress */
+    _Atomic int32_t order;             /* to the parked threads */
+    int32_t new_tid[RZ_IMAGE_THREADS]; /* of the threads of the image, in this process */
+    int32_t old_tid_low;               /* of the ids that they had */
+    uint32_t old_tid_span;
+    int32_t restorer;    /* the thread that restores when all others have ended */
+    int32_t park_signal; /* of the thread that stops others */
     struct rz_image_given given[RZ_IMAGE_GIVEN];
     int32_t given_at[RZ_IMAGE_GIVEN]; /* during a restore: copies of these; -1: it is closed */
     bool park_left;                   /* the handler must stay: its signal may still arrive */
@@ -198,6 +201,7 @@ long rz_image_read_file(const char *path, char *to, size_t max);
 rz_status_t rz_image_threads_stop(void);
 void rz_image_threads_order(enum rz_image_order order);
 void rz_image_threads_await(void);
+void rz_image_await_order(void); /* until there is one */
 void rz_image_thread_note(struct rz_image_thread *thread);
 bool rz_image_thread_forget(const struct rz_image_thread *thread);
 void rz_image_thread_become(const struct rz_image_thread *thread);

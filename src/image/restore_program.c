@@ -8,6 +8,7 @@
 
 #include "image/raw_call.h"
 
+#include <linux/futex.h>
 #include <sched.h>
 
 #define SET_FS 0x1002
@@ -90,13 +91,14 @@ static void restore_process(void)
     }
 }
 
-/* glibc continues with the thread ids that it knew: held recursive locks name them. */
+/* They wait for an order until all have their ids (rz_restore_owners). */
 static void restore_threads(uint32_t own)
 {
     const struct rz_image_tables *image = &RZ_AREA->image;
     const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
                        CLONE_SYSVSEM | CLONE_SETTLS | CLONE_CHILD_CLEARTID;
     RZ_AREA->n_parked = 1;
+    atomic_store(&RZ_AREA->order, RZ_ORDER_WAIT);
     for (uint32_t i = 1; i < image->head.n_threads; i++) {
         uint32_t slot = (uint32_t)image->thread[i].slot;
         while (RZ_AREA->n_parked <= slot) {
@@ -107,10 +109,13 @@ static void restore_threads(uint32_t own)
     }
     for (uint32_t i = 0; i < image->head.n_threads; i++) {
         const struct rz_image_thread *t = &image->thread[i];
-        if (i != own &&
-            rz_image_clone(flags, t->registers.rsp, t->tid_at, t->fs, &t->registers) < 0) {
+        long id = i == own
+                      ? RZ_RAW0(gettid)
+                      : rz_image_clone(flags, t->registers.rsp, t->tid_at, t->fs, &t->registers);
+        if (id < 0) {
             rz_restore_fail("the system makes no more threads", "");
         }
+        RZ_AREA->new_tid[i] = (int32_t)id;
     }
 }
 
@@ -128,8 +133,11 @@ __attribute__((section(".text.start"))) void rz_restore_program_main(void)
     RZ_AREA->handover_bytes = RZ_AREA->handover_next_bytes;
     RZ_AREA->restored = true;
     restore_threads(own);
+    rz_restore_owners();
     rz_restore_kill_here(RZ_KILL_IMAGE_THREADS);
     rz_restore_files_end();
+    atomic_store(&RZ_AREA->order, RZ_ORDER_GO);
+    RZ_RAW3(futex, &RZ_AREA->order, FUTEX_WAKE_PRIVATE, RZ_IMAGE_THREADS);
     RZ_RAW2(arch_prctl, SET_FS, image->thread[own].fs);
     rz_image_registers_load(&image->thread[own].registers);
 }

@@ -10,6 +10,7 @@ void rz_restore_kill_here(enum rz_kill_point point); /* as rz_kill_here, without
 void rz_restore_memory(void);
 void rz_restore_files(void);
 void rz_restore_files_end(void); /* nothing fails any more */
+void rz_restore_owners(void);    /* locks name their owners by their new ids */
 void rz_restore_program_main(void);
 
 /* registers.c: the new thread continues at the registers; its id, or an error. */

@@ -91,10 +91,11 @@ static rz_status_t save_pages(const struct rz_image_place *place)
     return status == RZ_OK ? rz_image_write(place) : status;
 }
 
-/* In the restored process, where this call returns once more. The other threads run already. */
+/* In the restored process, where this call returns once more. */
 static enum rz_image_result restored(uint64_t *bytes)
 {
     const struct rz_image_thread *thread = &RZ_AREA->image.thread[0];
+    rz_image_await_order();
     rz_image_threads_await();
     *bytes = RZ_AREA->image.head.bytes;
     atomic_store(&RZ_AREA->busy, 0);

@@ -87,6 +87,13 @@ static void end_thread(struct rz_image_parked *me)
     RZ_RAW1(exit, 0);
 }
 
+void rz_image_await_order(void)
+{
+    while (atomic_load(&RZ_AREA->order) == RZ_ORDER_WAIT) {
+        RZ_RAW4(futex, &RZ_AREA->order, FUTEX_WAIT_PRIVATE, RZ_ORDER_WAIT, 0);
+    }
+}
+
 static void on_park(int signal)
 {
     (void)signal;
@@ -98,14 +105,13 @@ static void on_park(int signal)
     rz_image_thread_note(&me->thread);
     RZ_RAW4(rt_sigprocmask, SIG_SETMASK, 0, &me->thread.mask, 8);
     if (rz_image_registers_save(&me->thread.registers) != 0) {
+        rz_image_await_order();
         rz_image_thread_become(&me->thread);
         atomic_store(&me->state, RZ_THREAD_FREE);
         return;
     }
     atomic_store(&me->state, RZ_THREAD_PARKED);
-    while (atomic_load(&RZ_AREA->order) == RZ_ORDER_WAIT) {
-        RZ_RAW4(futex, &RZ_AREA->order, FUTEX_WAIT_PRIVATE, RZ_ORDER_WAIT, 0);
-    }
+    rz_image_await_order();
     if (atomic_load(&RZ_AREA->order) == RZ_ORDER_END) {
         end_thread(me);
     }

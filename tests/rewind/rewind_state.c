@@ -12,6 +12,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -137,6 +140,101 @@ static void end_input(void)
     }
 }
 
+/* ---- Threads and the locks that name them ---- */
+
+static pthread_t sleeper, canceller, waiter;
+static pthread_mutex_t recursive, checked, inherits, robust, contended;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static volatile sig_atomic_t hits;
+
+static void on_hit(int number)
+{
+    (void)number;
+    hits = hits + 1;
+}
+
+static void *sleep_on(void *arg)
+{
+    while (true) {
+        pause();
+    }
+    return arg;
+}
+
+static void *wait_for_lock(void *arg)
+{
+    if (pthread_mutex_lock(&contended) != 0) {
+        return NULL;
+    }
+    pthread_mutex_unlock(&contended);
+    return arg;
+}
+
+static void make_lock(pthread_mutex_t *lock, int type, int protocol, int robustness)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, type);
+    pthread_mutexattr_setprotocol(&attributes, protocol);
+    pthread_mutexattr_setrobust(&attributes, robustness);
+    need(pthread_mutex_init(lock, &attributes) == 0 && pthread_mutex_lock(lock) == 0, "a lock");
+}
+
+static void make_threads(void)
+{
+    struct sigaction action = {.sa_handler = on_hit};
+    sigaction(SIGUSR2, &action, NULL);
+    make_lock(&recursive, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
+    make_lock(&checked, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
+    make_lock(&inherits, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED);
+    make_lock(&robust, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_ROBUST);
+    make_lock(&contended, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED);
+    need(pthread_rwlock_wrlock(&rwlock) == 0, "a lock");
+    need(pthread_create(&sleeper, NULL, sleep_on, NULL) == 0 &&
+             pthread_create(&canceller, NULL, sleep_on, NULL) == 0 &&
+             pthread_create(&waiter, NULL, wait_for_lock, &contended) == 0,
+         "pthread_create");
+}
+
+static void step_threads(int step)
+{
+    int wrong = 0;
+    wrong |= pthread_mutex_lock(&recursive) | pthread_mutex_unlock(&recursive);
+    wrong |= pthread_mutex_lock(&inherits) | pthread_mutex_unlock(&inherits);
+    wrong |= pthread_mutex_lock(&robust) | pthread_mutex_unlock(&robust);
+    wrong |= pthread_mutex_lock(&checked) != EDEADLK;
+    wrong |= pthread_rwlock_wrlock(&rwlock) != EDEADLK;
+    if (wrong) {
+        say("threads: step %d: a lock does not know its owner\n", step);
+    }
+}
+
+static void end_threads(void)
+{
+    clockid_t clock;
+    struct sched_param param;
+    int policy;
+    char name[16] = "";
+    void *result;
+    int control = pthread_kill(sleeper, SIGUSR2);
+    while (control == 0 && hits == 0) {
+        sched_yield();
+    }
+    control |= pthread_setname_np(sleeper, "renamed") | pthread_getname_np(sleeper, name, 16) |
+               pthread_getcpuclockid(sleeper, &clock) |
+               pthread_getschedparam(sleeper, &policy, &param) |
+               clock_gettime(clock, &(struct timespec){0});
+    say("threads: %d hit, %s, %d\n", (int)hits, name, control);
+    control = pthread_cancel(canceller) | pthread_cancel(sleeper);
+    control |= pthread_join(canceller, &result) | pthread_join(sleeper, NULL);
+    say("cancelled: %d, %d\n", control, result == PTHREAD_CANCELED);
+    control = pthread_mutex_unlock(&contended) | pthread_join(waiter, &result);
+    control |= pthread_mutex_unlock(&recursive) | pthread_mutex_unlock(&checked) |
+               pthread_mutex_unlock(&inherits) | pthread_mutex_unlock(&robust) |
+               pthread_rwlock_unlock(&rwlock);
+    say("locks: %d, %d\n", control, result == &contended);
+}
+
 /* ---- What cannot be saved ---- */
 
 static void make_pipe_on_output(void)
@@ -166,6 +264,7 @@ static const struct mode {
     {"lines", NULL, step_lines, NULL},
     {"numbers", make_numbers, NULL, end_numbers},
     {"input", make_input, step_input, end_input},
+    {"threads", make_threads, step_threads, end_threads},
     {"pipe-on-output", make_pipe_on_output, NULL, end_pipe_on_output},
 };
 enum { MODES = sizeof(modes) / sizeof(*modes) };
@@ -215,6 +314,14 @@ int main(int argc, char **argv)
     need(argc == 4, "MODES STEPS FOLDER");
     steps = atoi(argv[2]);
     folder = argv[3];
+    int known = 0, named = 1;
+    for (const char *c = argv[1]; *c; c++) {
+        named += *c == ',';
+    }
+    for (int i = 0; i < MODES; i++) {
+        known += chosen(&modes[i], argv[1]);
+    }
+    need(known == named, "an unknown mode");
     for (int i = 0; i < MODES; i++) {
         if (modes[i].make && chosen(&modes[i], argv[1])) {
             modes[i].make();

@@ -243,6 +243,9 @@ class State(Rewind):
         self.restored("streams")
         self.restored("numbers")
 
+    def test_threads(self):
+        self.restored("threads")
+
     def test_input(self):
         # Rank 0 reads on from where its image had read, or all of it again: from a pipe, and from a file.
         def line(steps):
