@@ -82,6 +82,9 @@ struct rz_image_area {
     int32_t new_tid[RZ_IMAGE_THREADS]; /* of the threads of the image, in this process */
     int32_t old_tid_low;               /* of the ids that they had */
     uint32_t old_tid_span;
+    struct rz_image_signal pending[RZ_IMAGE_PENDING]; /* tid -1: none */
+    _Atomic uint32_t n_pending;
+    bool notes_signals;  /* a save stops the threads */
     int32_t restorer;    /* the thread that restores when all others have ended */
     int32_t park_signal; /* of the thread that stops others */
     struct rz_image_given given[RZ_IMAGE_GIVEN];
@@ -208,6 +211,14 @@ void rz_image_thread_become(const struct rz_image_thread *thread);
 
 /* files.c: which one of the given descriptors this is; -1: none */
 int rz_image_given_of(int fd, const struct stat *st);
+
+/* signals.c */
+void rz_image_forget_signals(void);
+void rz_image_note_signals(bool shared); /* of this thread; shared: and of the process */
+rz_status_t rz_image_keep_signals(struct rz_image_tables *image);
+void rz_image_queue_signals(int32_t tid);                 /* of the image; 0: of the process */
+void rz_image_note_timers(struct rz_image_tables *image); /* before signals are */
+void rz_image_settle_timers(struct rz_image_tables *image);
 
 /* regions.c, files.c, refusals.c, process_state.c, build_id.c: the tables */
 rz_status_t rz_image_choose_regions(struct rz_image_tables *image);

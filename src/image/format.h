@@ -20,6 +20,7 @@
 #define RZ_IMAGE_TEXT (4 << 20)
 #define RZ_IMAGE_SIGNALS 65
 #define RZ_IMAGE_LIMITS 16
+#define RZ_IMAGE_PENDING 512
 
 /* At a call only these are in use; all others are the caller's to save. */
 struct rz_image_registers {
@@ -59,6 +60,12 @@ struct rz_image_file {
     uint32_t path, mode;
 };
 
+/* A signal that is pending: for the thread with this id; 0: for the process. */
+struct rz_image_signal {
+    _Alignas(16) uint8_t info[128]; /* siginfo_t */
+    int32_t tid;
+};
+
 /* Pages of the process and a value for them: a slot (of the first page; the others follow), or the
  * save that last found them changed. */
 struct rz_image_run {
@@ -71,7 +78,8 @@ struct rz_image_head {
     uint64_t life[2], save; /* which process, which of its saves */
     uint64_t slots, tables_at, n_index;
     struct rz_page_hash hash; /* of the tables, the index, and the head without it */
-    uint32_t n_threads, n_regions, n_files, n_text;
+    uint32_t n_threads, n_regions, n_files, n_text, n_signals;
+    int32_t pid;
     uint32_t leader; /* the kernel's first thread; n_threads: it has ended */
     uint32_t folder, program, mask_of_files;
     uint64_t brk, vdso, vdso_hash, processor[3], vector_permission;
@@ -83,6 +91,7 @@ struct rz_image_tables {
     struct rz_image_thread thread[RZ_IMAGE_THREADS]; /* 0: the one that saves */
     struct rz_image_region region[RZ_IMAGE_REGIONS];
     struct rz_image_file file[RZ_IMAGE_FILES];
+    struct rz_image_signal signal[RZ_IMAGE_PENDING];
     char text[RZ_IMAGE_TEXT];
 };
 

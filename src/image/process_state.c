@@ -49,9 +49,6 @@ rz_status_t rz_image_note_process(struct rz_image_tables *image)
     for (int i = 0; i < RZ_IMAGE_LIMITS; i++) {
         RZ_RAW4(prlimit64, 0, i, 0, head->limit[i]);
     }
-    for (int i = 0; i < 3; i++) {
-        RZ_RAW2(getitimer, i, head->timer[i]);
-    }
     head->mask_of_files = (uint32_t)RZ_RAW1(umask, 0);
     RZ_RAW1(umask, head->mask_of_files);
     if (RZ_RAW2(getcwd, path, sizeof(path)) < 0 || path[0] != '/') {

@@ -99,6 +99,7 @@ static enum rz_image_result restored(uint64_t *bytes)
     rz_image_threads_await();
     *bytes = RZ_AREA->image.head.bytes;
     atomic_store(&RZ_AREA->busy, 0);
+    rz_image_queue_signals(0);
     rz_image_thread_become(thread);
     return RZ_IMAGE_RESTORED;
 }
@@ -113,6 +114,17 @@ static enum rz_image_result result_of(rz_status_t status, uint64_t *bytes)
                                           : RZ_IMAGE_FAILED;
 }
 
+/* Signals, and the timers that send some of them. */
+static rz_status_t keep_pending(void)
+{
+    struct rz_image_tables *image = &RZ_AREA->image;
+    rz_image_note_timers(image);
+    rz_image_note_signals(true);
+    rz_status_t status = rz_image_keep_signals(image);
+    rz_image_settle_timers(image);
+    return status;
+}
+
 enum rz_image_result rz_image_save(const struct rz_image_place *place, uint64_t *bytes, char *why,
                                    size_t max)
 {
@@ -122,9 +134,13 @@ enum rz_image_result rz_image_save(const struct rz_image_place *place, uint64_t 
     }
     struct rz_image_thread *thread = &RZ_AREA->image.thread[0];
     RZ_AREA->need = 0;
+    rz_image_forget_signals();
+    RZ_AREA->notes_signals = true;
     rz_status_t status = rz_image_threads_stop();
+    RZ_AREA->notes_signals = false;
     if (status == RZ_OK) {
         status = make_tables(place->fd);
+        status = status == RZ_OK ? keep_pending() : status;
         if (status == RZ_OK) {
             rz_image_note_identities(&RZ_AREA->image);
         }

@@ -60,6 +60,7 @@ void rz_image_thread_become(const struct rz_image_thread *thread)
     if (thread->rseq != 0) {
         RZ_RAW4(rseq, thread->rseq, RSEQ_BYTES, 0, RSEQ_SIGNATURE);
     }
+    rz_image_queue_signals(thread->tid);
     RZ_RAW4(rt_sigprocmask, SIG_SETMASK, &thread->mask, 0, 8);
 }
 
@@ -104,6 +105,9 @@ static void on_park(int signal)
     }
     rz_image_thread_note(&me->thread);
     RZ_RAW4(rt_sigprocmask, SIG_SETMASK, 0, &me->thread.mask, 8);
+    if (RZ_AREA->notes_signals) {
+        rz_image_note_signals(false);
+    }
     if (rz_image_registers_save(&me->thread.registers) != 0) {
         rz_image_await_order();
         rz_image_thread_become(&me->thread);

@@ -45,6 +45,8 @@ static rz_status_t take(int fd, void *to, uint64_t bytes, uint64_t at)
 
 /* ---- Tables ---- */
 
+enum { TABLES = 6 };
+
 struct rz_image_table {
     void *at;
     uint64_t bytes;
@@ -52,23 +54,24 @@ struct rz_image_table {
 
 /* Where the tables are in memory, in the order of the file; the index in this pool. */
 static void table_list(struct rz_image_tables *image, enum rz_image_pool pool,
-                       struct rz_image_table table[5])
+                       struct rz_image_table table[TABLES])
 {
     const struct rz_image_head *head = &image->head;
     table[0] = (struct rz_image_table){image->thread, head->n_threads * sizeof(*image->thread)};
     table[1] = (struct rz_image_table){image->region, head->n_regions * sizeof(*image->region)};
     table[2] = (struct rz_image_table){image->file, head->n_files * sizeof(*image->file)};
     table[3] = (struct rz_image_table){image->text, (head->n_text + UINT64_C(7)) & ~UINT64_C(7)};
-    table[4] =
+    table[4] = (struct rz_image_table){image->signal, head->n_signals * sizeof(*image->signal)};
+    table[TABLES - 1] =
         (struct rz_image_table){rz_image_pool(pool), head->n_index * sizeof(struct rz_image_run)};
 }
 
 static uint64_t tables_bytes(struct rz_image_tables *image)
 {
-    struct rz_image_table table[5];
+    struct rz_image_table table[TABLES];
     uint64_t bytes = 0;
     table_list(image, RZ_POOL_INDEX, table);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < TABLES; i++) {
         bytes += table[i].bytes;
     }
     return bytes;
@@ -76,10 +79,10 @@ static uint64_t tables_bytes(struct rz_image_tables *image)
 
 static struct rz_page_hash hash_of(struct rz_image_tables *image, enum rz_image_pool pool)
 {
-    struct rz_image_table table[5];
+    struct rz_image_table table[TABLES];
     struct rz_page_hash hash[6], in_head = image->head.hash;
     table_list(image, pool, table);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < TABLES; i++) {
         hash[i] = rz_page_hash(table[i].at, table[i].bytes);
     }
     image->head.hash = (struct rz_page_hash){0, 0};
@@ -115,16 +118,16 @@ static rz_status_t check_index(const struct rz_image_tables *image, enum rz_imag
 rz_status_t rz_image_take_tables(int fd, struct rz_image_tables *image, enum rz_image_pool pool)
 {
     struct rz_image_head *head = &image->head;
-    struct rz_image_table table[5];
+    struct rz_image_table table[TABLES];
     rz_status_t status = take(fd, head, sizeof(*head), 0);
     if (status != RZ_OK) {
         return status;
     }
     if (head->magic != RZ_IMAGE_MAGIC || head->n_threads < 1 ||
         head->n_threads > RZ_IMAGE_THREADS || head->n_regions > RZ_IMAGE_REGIONS ||
-        head->n_files > RZ_IMAGE_FILES || head->n_text > RZ_IMAGE_TEXT - 8 ||
-        head->n_index > UINT32_MAX || head->slots > UINT64_MAX >> 13 ||
-        head->tables_at != (1 + head->slots) * RZ_IMAGE_PAGE ||
+        head->n_files > RZ_IMAGE_FILES || head->n_signals > RZ_IMAGE_PENDING ||
+        head->n_text > RZ_IMAGE_TEXT - 8 || head->n_index > UINT32_MAX ||
+        head->slots > UINT64_MAX >> 13 || head->tables_at != (1 + head->slots) * RZ_IMAGE_PAGE ||
         head->bytes != head->tables_at + tables_bytes(image)) {
         return rz_image_refuse(RZ_ERR_MALFORMED, "it holds no image");
     }
@@ -134,7 +137,7 @@ rz_status_t rz_image_take_tables(int fd, struct rz_image_tables *image, enum rz_
     RZ_AREA->pool_used[pool] = head->n_index * sizeof(struct rz_image_run);
     table_list(image, pool, table);
     uint64_t at = head->tables_at;
-    for (int i = 0; status == RZ_OK && i < 5; i++) {
+    for (int i = 0; status == RZ_OK && i < TABLES; i++) {
         status = take(fd, table[i].at, table[i].bytes, at);
         at += table[i].bytes;
     }
@@ -267,7 +270,7 @@ rz_status_t rz_image_write(const struct rz_image_place *place)
 {
     struct rz_image_tables *image = &RZ_AREA->image;
     struct rz_image_head *head = &image->head;
-    struct rz_image_table table[5];
+    struct rz_image_table table[TABLES];
     const uint64_t none = 0;
     RZ_AREA->place = *place;
     head->magic = RZ_IMAGE_MAGIC;
@@ -282,7 +285,7 @@ rz_status_t rz_image_write(const struct rz_image_place *place)
     head->hash = hash_of(image, RZ_POOL_INDEX);
     table_list(image, RZ_POOL_INDEX, table);
     uint64_t at = head->tables_at;
-    for (int i = 0; status == RZ_OK && i < 5; i++) {
+    for (int i = 0; status == RZ_OK && i < TABLES; i++) {
         status = put(table[i].at, table[i].bytes, at);
         at += table[i].bytes;
     }

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -235,6 +237,92 @@ static void end_threads(void)
     say("locks: %d, %d\n", control, result == &contended);
 }
 
+/* ---- Signals and timers ---- */
+
+static pthread_t blocker;
+static sem_t blocks;
+static volatile sig_atomic_t ticks;
+
+static void *wait_for_signal(void *arg)
+{
+    (void)arg;
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGUSR1);
+    int number = 0;
+    while (sem_wait(&blocks) != 0) {
+    }
+    sigwait(&mask, &number);
+    return number == SIGUSR1 ? &blocker : NULL;
+}
+
+/* Pending for the process, twice in a queue with values, for this thread, and for another. */
+static void make_signals(void)
+{
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGUSR1);
+    sigaddset(&mask, SIGRTMIN + 1);
+    pthread_sigmask(SIG_BLOCK, &mask, NULL);
+    sem_init(&blocks, 0, 0);
+    need(pthread_create(&blocker, NULL, wait_for_signal, NULL) == 0, "pthread_create");
+    pthread_kill(blocker, SIGUSR1);
+    kill(getpid(), SIGUSR1);
+    sigqueue(getpid(), SIGRTMIN + 1, (union sigval){.sival_int = 7});
+    sigqueue(getpid(), SIGRTMIN + 1, (union sigval){.sival_int = 8});
+    pthread_kill(pthread_self(), SIGRTMIN + 1);
+}
+
+static void end_signals(void)
+{
+    sigset_t mask;
+    siginfo_t info;
+    struct timespec none = {0};
+    void *got;
+    sem_post(&blocks);
+    pthread_join(blocker, &got);
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGUSR1);
+    sigaddset(&mask, SIGRTMIN + 1);
+    say("signals: %s", got == &blocker ? "of the thread" : "lost");
+    for (int number; (number = sigtimedwait(&mask, &info, &none)) > 0;) {
+        say(" %s %d from %s", number == SIGUSR1 ? "usr1" : "rt",
+            info.si_code == SI_QUEUE ? info.si_value.sival_int : 0,
+            info.si_pid == getpid() ? "itself" : "another");
+    }
+    say("\n");
+}
+
+static void on_tick(int number)
+{
+    (void)number;
+    ticks = ticks + 1;
+}
+
+static void make_itimer(void)
+{
+    struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+    struct itimerval timer = {.it_interval.tv_usec = 1000, .it_value.tv_usec = 1000};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* It would wait for ever if the timer stood still. */
+static void step_itimer(int step)
+{
+    (void)step;
+    for (int before = ticks; ticks == before;) {
+        sched_yield();
+    }
+}
+
+static void end_itimer(void)
+{
+    struct itimerval timer = {0}, was;
+    setitimer(ITIMER_REAL, &timer, &was);
+    say("itimer: each %ld us\n", (long)was.it_interval.tv_usec);
+}
+
 /* ---- What cannot be saved ---- */
 
 static void make_pipe_on_output(void)
@@ -265,6 +353,8 @@ static const struct mode {
     {"numbers", make_numbers, NULL, end_numbers},
     {"input", make_input, step_input, end_input},
     {"threads", make_threads, step_threads, end_threads},
+    {"signals", make_signals, NULL, end_signals},
+    {"itimer", make_itimer, step_itimer, end_itimer},
     {"pipe-on-output", make_pipe_on_output, NULL, end_pipe_on_output},
 };
 enum { MODES = sizeof(modes) / sizeof(*modes) };

@@ -246,6 +246,9 @@ class State(Rewind):
     def test_threads(self):
         self.restored("threads")
 
+    def test_signals(self):
+        self.restored("signals", "itimer")
+
     def test_input(self):
         # Rank 0 reads on from where its image had read, or all of it again: from a pipe, and from a file.
         def line(steps):
