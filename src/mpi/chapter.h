@@ -389,6 +389,9 @@ bool rzm_compare_and_swap_short(const void *origin_addr, const void *compare_add
 bool rzm_win_lock_short(int lock_type, int rank, int assert, MPI_Win win);
 bool rzm_win_unlock_short(int rank, MPI_Win win);
 bool rzm_win_flush_short(int rank, MPI_Win win);
+bool rzm_waitany_short(MPI_Count count, MPI_Request *requests, int *indx, MPI_Status *status);
+bool rzm_testany_short(MPI_Count count, MPI_Request *requests, int *indx, int *flag,
+                       MPI_Status *status);
 
 #include "mpi/chapter_calls.h"
 

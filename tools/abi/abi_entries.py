@@ -24,7 +24,8 @@ HOT = {f"MPI_{stem}" for stem in ("Send", "Recv", "Isend", "Irecv", "Sendrecv", 
                                   "Allreduce", "Allgather", "Alltoall", "Put", "Get", "Fetch_and_op", "Compare_and_swap", "Win_lock",
                                   "Win_unlock", "Win_flush")}
 # The calls that have a short form beside their chapter function (src/mpi/chapter.h).
-SHORT = {f"MPI_{stem}" for stem in ("Put", "Get", "Fetch_and_op", "Compare_and_swap", "Win_lock", "Win_unlock", "Win_flush")}
+SHORT = {f"MPI_{stem}" for stem in ("Put", "Get", "Fetch_and_op", "Compare_and_swap", "Win_lock", "Win_unlock", "Win_flush",
+                                  "Waitany", "Testany")}
 # Freeing a predefined object of these kinds is harmless: MPI itself hands them out to be freed.
 FREE_PREDEFINED = {"group", "errhandler"}
 BUFFERS = {"buf", "buffer", "sendbuf", "recvbuf", "inbuf", "outbuf", "inoutbuf", "origin_addr", "result_addr"}

@@ -208,7 +208,7 @@ int rzm_test(MPI_Request *handle, int *flag, MPI_Status *status)
 
 struct many {
     MPI_Request *handles;
-    int n;
+    int n, from;        /* the one that is looked at first */
     uint64_t looked_at; /* completions at the last look, plus one */
     bool all;           /* all must be complete; an error of one also ends the wait */
     int found;          /* if not all: the first with news; MPI_UNDEFINED: none */
@@ -224,7 +224,8 @@ static void look_at_all(struct many *many)
     bool complete = true;
     many->found = MPI_UNDEFINED;
     many->have_news = false;
-    for (int i = 0; i < many->n && !many->have_news; i++) {
+    for (int k = 0, i = many->from; k < many->n && !many->have_news; k++, i++) {
+        i = i < many->n ? i : 0;
         struct rz_request *request = rz_request_of(many->handles[i]);
         if (!request || is_inactive(request)) {
             continue;
@@ -268,12 +269,14 @@ static bool many_have_news(void *arg)
     return many->have_news;
 }
 
-/* Whether any of the requests is active. */
-static bool any_active(const MPI_Request *handles, int n)
+/* Finds the first request that is active; false: none is. */
+static bool any_active(struct many *many)
 {
-    for (int i = 0; i < n; i++) {
-        struct rz_request *request = rz_request_of(handles[i]);
+    for (int k = 0, i = many->from; k < many->n; k++, i++) {
+        i = i < many->n ? i : 0;
+        struct rz_request *request = rz_request_of(many->handles[i]);
         if (request && !is_inactive(request)) {
+            many->from = i;
             return true;
         }
     }
@@ -293,13 +296,40 @@ static void tell_of_many(struct rz_blocked *blocked, const void *arg)
     }
 }
 
+/* A round of progress may bring one message only. Where a look is long, all that has arrived is
+ * taken before it: the next calls find their requests complete, and look at those only. */
+#define MANY_LONG 64
+#define MANY_ROUND 16 /* a round takes no longer than a look at so many requests */
+
+static void take_arrived(const struct many *many)
+{
+    int rounds = many->all || many->n < MANY_LONG ? 0 : many->n / MANY_ROUND;
+    while (rounds > 0 && !rz_engine.rollback && rz_engine_progress() > 0) {
+        rounds--;
+    }
+}
+
 static int wait_many(struct many *many, const char *call)
 {
     struct rz_blocked blocked = {
         .call = call, .peer = MPI_ANY_SOURCE, .tag = MPI_ANY_TAG, .look = tell_of_many};
-    return many_have_news(many) && !rz_engine.rollback
-               ? MPI_SUCCESS
-               : rz_engine_wait(&blocked, many_have_news, many);
+    bool news = many_have_news(many);
+    if (!news) {
+        take_arrived(many);
+        news = many_have_news(many);
+    }
+    return news && !rz_engine.rollback ? MPI_SUCCESS
+                                       : rz_engine_wait(&blocked, many_have_news, many);
+}
+
+/* As look. */
+static bool look_many(struct many *many)
+{
+    bool news = many_have_news(many);
+    if (!news) {
+        take_arrived(many);
+    }
+    return news || look(many_have_news, many);
 }
 
 /* Ends the use of one of several requests that has news: its error goes into the status as well,
@@ -349,55 +379,127 @@ int rzm_testall(int count, MPI_Request *handles, int *flag, MPI_Status *statuses
     if (error != MPI_SUCCESS) {
         return error;
     }
-    *flag = look(many_have_news, &many);
+    *flag = look_many(&many);
     if (rz_engine.rollback) {
         return RZM_ROLLBACK;
     }
     return *flag ? harvest_all(count, handles, statuses) : MPI_SUCCESS;
 }
 
+/*
+ * A program ends many requests one by one in a loop over one array. The last array of MPI_Waitany
+ * and MPI_Testany, and where the next call begins to look: else each call would look at all
+ * requests that have ended, and at all that are pending before the next. It is only a hint.
+ */
+static struct {
+    const MPI_Request *handles;
+    MPI_Count n;
+    int next;
+} any_last;
+
+static struct many many_any(int count, MPI_Request *handles)
+{
+    bool again = handles == any_last.handles && count == any_last.n;
+    return (struct many){.handles = handles, .n = count, .from = again ? any_last.next : 0};
+}
+
+/* Ends the use of the request that was found. */
+static int harvest_any(const struct many *many, int *indx, MPI_Status *status)
+{
+    int i = many->found;
+    any_last.handles = many->handles;
+    any_last.n = many->n;
+    any_last.next = i + 1 < many->n ? i + 1 : 0;
+    *indx = i;
+    return harvest(&many->handles[i], rz_request_of(many->handles[i]), status, NULL);
+}
+
+/* The request of a handle that nothing has looked at yet; NULL: it is none, or an error. */
+static struct rz_request *unchecked(MPI_Request handle)
+{
+    uintptr_t value = (uintptr_t)handle;
+    struct rz_request *request = (struct rz_request *)handle;
+    bool is_pointer = value >= RZ_HANDLE_PREDEFINED_END && value % sizeof(void *) == 0;
+    return is_pointer && rz_object_is(request, RZ_OBJECT_REQUEST) ? request : NULL;
+}
+
+static bool may_begin(void)
+{
+    bool plain = rz_phase == RZ_PHASE_RUNNING && !rz_engine_shared;
+#if RZ_GROUP
+    plain = plain && !atomic_load_explicit(&rz_monitors_untold, memory_order_relaxed);
+#endif
+    return plain && rz_engine_begin_calm();
+}
+
+/* The array is the last one, and a request has ended with nothing to report: the next one in turn.
+ * What was not found once is not looked for again. */
+bool rzm_waitany_short(MPI_Count count, MPI_Request *requests, int *indx, MPI_Status *status)
+{
+    if (!requests || requests != any_last.handles || count != any_last.n || !indx || !may_begin()) {
+        return false;
+    }
+    struct many many = many_any((int)count, requests);
+    for (int k = 0, i = many.from; k < many.n; k++, i++) {
+        i = i < many.n ? i : 0;
+        if (requests[i] == MPI_REQUEST_NULL) {
+            continue;
+        }
+        const struct rz_request *request = unchecked(requests[i]);
+        bool plain = request && request->error == MPI_SUCCESS && !request->class->query;
+        if (!request || (request->complete && !plain)) {
+            return false;
+        }
+        if (request->complete) {
+            many.found = i;
+            harvest_any(&many, indx, status);
+            return true;
+        }
+    }
+    any_last.handles = NULL;
+    return false;
+}
+
+bool rzm_testany_short(MPI_Count count, MPI_Request *requests, int *indx, int *flag,
+                       MPI_Status *status)
+{
+    return flag && rzm_waitany_short(count, requests, indx, status) && (*flag = 1);
+}
+
 int rzm_waitany(int count, MPI_Request *handles, int *indx, MPI_Status *status)
 {
     int error = rz_engine_begin();
-    struct many many = {.handles = handles, .n = count};
+    struct many many = many_any(count, handles);
     if (error != MPI_SUCCESS) {
         return error;
     }
     *indx = MPI_UNDEFINED;
-    if (!any_active(handles, count)) {
+    if (!any_active(&many)) {
         rz_wait_empty_status(status);
         return MPI_SUCCESS;
     }
     error = wait_many(&many, "MPI_Waitany");
-    if (error != MPI_SUCCESS) {
-        return error;
-    }
-    *indx = many.found;
-    return harvest(&handles[many.found], rz_request_of(handles[many.found]), status, NULL);
+    return error != MPI_SUCCESS ? error : harvest_any(&many, indx, status);
 }
 
 int rzm_testany(int count, MPI_Request *handles, int *indx, int *flag, MPI_Status *status)
 {
     int error = rz_engine_begin();
-    struct many many = {.handles = handles, .n = count};
+    struct many many = many_any(count, handles);
     if (error != MPI_SUCCESS) {
         return error;
     }
     *indx = MPI_UNDEFINED;
-    if (!any_active(handles, count)) {
+    if (!any_active(&many)) {
         rz_wait_empty_status(status);
         *flag = 1;
         return MPI_SUCCESS;
     }
-    *flag = look(many_have_news, &many);
+    *flag = look_many(&many);
     if (rz_engine.rollback) {
         return RZM_ROLLBACK;
     }
-    if (!*flag) {
-        return MPI_SUCCESS;
-    }
-    *indx = many.found;
-    return harvest(&handles[many.found], rz_request_of(handles[many.found]), status, NULL);
+    return *flag ? harvest_any(&many, indx, status) : MPI_SUCCESS;
 }
 
 static int harvest_some(int count, MPI_Request *handles, int *outcount, int *indices,
@@ -427,13 +529,13 @@ static int some(bool waits, int incount, MPI_Request *handles, int *outcount, in
         return error;
     }
     *outcount = MPI_UNDEFINED;
-    if (!any_active(handles, incount)) {
+    if (!any_active(&many)) {
         return MPI_SUCCESS;
     }
     if (waits) {
         error = wait_many(&many, "MPI_Waitsome");
     } else {
-        look(many_have_news, &many);
+        look_many(&many);
         error = rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
     }
     return error != MPI_SUCCESS ? error
