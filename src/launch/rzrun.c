@@ -77,8 +77,8 @@ static int find_program(struct rz_context *part)
     if (error) {
         fprintf(stderr, "rzrun: cannot run '%s': %s\n", part->program[0], why);
     } else {
-        part->program[0] = strdup(path);
-        rz_need_memory(part->program[0], "for the path of the program");
+        part->program[0] = part->executable = strdup(path);
+        rz_need_memory(part->executable, "for the path of the program");
         give_library(part);
     }
     return error;
@@ -195,10 +195,11 @@ int main(int argc, char **argv)
     if (options.verbosity > 0) {
         tell(&options);
     }
+    rz_debugger_apply(&options);
     find_beside("rzd", daemon, sizeof(daemon));
     int status = rz_attempts_run(&options, daemon);
     for (uint32_t i = 0; i < options.n_contexts; i++) {
-        free(options.contexts[i].program[0]);
+        free(options.contexts[i].executable);
     }
     rz_rzrun_options_clear(&options);
     return rz_surroundings_exit(status);

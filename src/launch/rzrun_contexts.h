@@ -18,6 +18,7 @@ struct rz_texts {
 struct rz_context {
     uint32_t n_ranks;      /* 0: not given */
     char **program;        /* NULL-terminated: program and arguments */
+    char *executable;      /* the program's path, once it was found; in `program`, too */
     const char *directory; /* "": rzrun's own */
     const char *path;      /* searched first for the program, like PATH; or NULL */
     struct rz_texts environment;

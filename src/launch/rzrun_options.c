@@ -263,6 +263,29 @@ RZ_CLI_TAKE_TEXT(report, OPTIONS->report)
 RZ_CLI_TAKE_TEXT(report_html, OPTIONS->report_html)
 RZ_CLI_TAKE_TEXT(cases, OPTIONS->cases)
 RZ_CLI_TAKE_TEXT(trace, OPTIONS->trace)
+RZ_CLI_TAKE_TEXT(debugger, OPTIONS->debugger)
+
+RZ_CLI_TAKE(debug_ranks)
+{
+    return rz_debugger_take_ranks(OPTIONS, value, why);
+}
+
+RZ_CLI_TAKE(debug_terminal)
+{
+    static const char *const words[] = {[RZ_DEBUG_AUTO] = "auto",
+                                        [RZ_DEBUG_PLAIN] = "plain",
+                                        [RZ_DEBUG_XTERM] = "xterm",
+                                        [RZ_DEBUG_TMUX] = "tmux"};
+    *why = "it is `auto`, `plain`, `xterm` or `tmux`";
+    OPTIONS->debug_terminal_given = true;
+    for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        if (strcmp(value, words[i]) == 0) {
+            OPTIONS->debug_terminal = (enum rz_debug_terminal)i;
+            return true;
+        }
+    }
+    return false;
+}
 
 RZ_CLI_TAKE(log)
 {
@@ -599,6 +622,17 @@ static const struct rz_cli_option table[] = {
      "when "
      "each daemon learnt of it, what was done.",
      take_cases},
+    {"--debugger", NULL, "COMMAND",
+     "Run the ranks under this command, as the shell reads it: --debugger 'gdb --args'. Tools that "
+     "know MPIR (DDT, TotalView) start or attach to rzrun instead (docs/debugging.md).",
+     take_debugger},
+    {"--debug-ranks", NULL, "LIST", "Only these ranks: 0,3 or 4-7. Default: all.",
+     take_debug_ranks},
+    {"--debug-terminal", NULL, "auto|plain|xterm|tmux",
+     "Where the debugger of a rank talks to you. xterm, tmux: in a window for each rank. plain: by "
+     "the rank's own streams; only rank 0 has input. auto (default): in windows if rzrun runs in "
+     "tmux or has DISPLAY.",
+     take_debug_terminal},
     {"--trace", NULL, "FILE",
      "At the end write the last events of each process and daemon to FILE, as JSON that Perfetto "
      "(ui.perfetto.dev) opens; also of killed ones (docs/tracing.md).",
@@ -834,6 +868,8 @@ void rz_rzrun_options_clear(struct rz_rzrun_options *options)
     rz_texts_clear(&options->environment);
     rz_texts_clear(&options->without_effect);
     rz_texts_clear(&options->agent);
+    rz_texts_clear(&options->debug_ranks);
+    free(options->debug_script);
     rz_texts_clear(&options->directories);
     rz_preload_close(&options->preload);
 }

@@ -6,6 +6,7 @@
 #include "base/trace.h"
 #include "ckpt/scheme.h"
 #include "cli/cli.h"
+#include "launch/debugger.h"
 #include "launch/inject.h"
 #include "launch/layout.h"
 #include "launch/preload.h"
@@ -114,6 +115,11 @@ struct rz_rzrun_options {
     struct rz_fault faults[RZ_FAULTS_MAX];
     uint32_t n_faults;
     uint64_t seed;
+    const char *debugger;        /* its words, or NULL */
+    struct rz_texts debug_ranks; /* none: all */
+    enum rz_debug_terminal debug_terminal;
+    bool debug_terminal_given;
+    char *debug_script; /* for /bin/sh, once the programs were found */
     rz_time hb_period, hb_timeout, timeout, hang_timeout, hang_report;
     rz_time silence_timeout; /* of all daemons */
     bool detach;

@@ -300,6 +300,7 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
         options->silence_timeout =
             options->layout.n_nodes > 1 ? RZ_SILENT_NODES : RZ_SILENT_ONE_NODE;
     }
+    rz_debugger_settle(options);
     rz_rzrun_rewind_settle(options); /* may choose the scheme */
     check_scheme(options);
     rz_rzrun_checkpoints_settle(options);

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/no_memory.h"
 #include "outcome/exit_codes.h"
+#include "launch/mpir.h"
 #include "launch/program.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
@@ -213,6 +214,9 @@ static void on_event(struct rz_launch_session *session, struct rz_node *node,
         node->epoch = event->epoch;
         session->epoch = event->epoch > session->epoch ? event->epoch : session->epoch;
     }
+    if (event->kind == RZ_EVENT_RECORD_JOINED) {
+        rz_session_debug_joined(session, event->rank, event->incarnation);
+    }
     if (event->kind == RZ_EVENT_RECORD_RUN) {
         rz_session_arm_faults(session);
     }
@@ -268,6 +272,7 @@ static void on_started(struct rz_launch_session *session, struct rz_node *node,
     if (session->cases) {
         rz_cases_started(session->cases, told);
     }
+    rz_session_debug_started(session, node, told);
     rz_session_input_look(session); /* rank 0 may now read on another node */
     rz_session_detach_if_all_run(session);
 }
@@ -607,7 +612,7 @@ static void say_another_mpi(const struct rz_rzrun_options *options)
     char library[64];
     for (uint32_t i = 0; i < options->n_contexts; i++) {
         const struct rz_context *part = &options->contexts[i];
-        const char *program = part->program[0];
+        const char *program = part->executable;
         enum rz_program_mpi mpi =
             options->mpi == RZ_MPI_RHIZOME
                 ? rz_program_words_mpi(part->program, rz_context_library_path(part), library,
@@ -664,6 +669,7 @@ static int conclude_job(struct rz_launch_session *session)
         return status;
     } else if (cause && *cause) {
         fprintf(stderr, "rzrun: %s\n", cause);
+        rz_mpir_tell_aborting(cause);
     }
     if (status == RZ_EXIT_LOST || status == RZ_EXIT_START ||
         (status != 0 && rz_outcome_by_failure(&session->referee.outcome))) {
@@ -715,6 +721,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
         rz_cli_refuse(&rz_rzrun_cli, "--cases: %s cannot be used: %s", options->cases, why);
     }
     open_events(session);
+    rz_session_debug_begin(session);
     rz_session_trace_open(session);
     rz_session_report_open(session);
     if (rz_session_output_open(session) != RZ_OK) {
@@ -734,6 +741,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
     rz_session_trace_end(session);
     int status = rz_session_output_close(session, conclude_job(session));
     close_events(session);
+    rz_session_debug_end(session);
     rz_session_trace_close(session);
     if (session->switch_fd >= 0) {
         close(session->switch_fd);

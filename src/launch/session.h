@@ -112,6 +112,11 @@ struct rz_launch_session {
     struct rz_session_readmit readmit;
     struct rz_session_preload preload;
     struct rz_session_waits waits;
+    struct {
+        struct event *timer;
+        uint32_t joined; /* ranks */
+        bool told;       /* the debugger was */
+    } debug;             /* session_debug.c */
     bool stdin_ended, stdin_always_ready, stdin_terminal;
     bool input_lost; /* it could not be read to its end, which was reported */
     struct rz_random random;
@@ -215,6 +220,14 @@ void rz_session_report_waiting(struct rz_launch_session *session, const struct r
                                const struct rz_launch_waiting *told);
 void rz_session_report_end(struct rz_launch_session *session, int status, const char *cause);
 void rz_session_report_close(struct rz_launch_session *session);
+
+/* Debuggers find the ranks (session_debug.c). */
+void rz_session_debug_begin(struct rz_launch_session *session);
+void rz_session_debug_started(struct rz_launch_session *session, const struct rz_node *node,
+                              const struct rz_launch_started *told);
+void rz_session_debug_joined(struct rz_launch_session *session, uint32_t rank,
+                             uint32_t incarnation);
+void rz_session_debug_end(struct rz_launch_session *session);
 
 /* session_signals.c */
 void rz_session_signals_open(struct rz_launch_session *session);

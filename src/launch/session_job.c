@@ -3,6 +3,7 @@
 #include "launch/session.h"
 
 #include "base/no_memory.h"
+#include "launch/mpir.h"
 #include "outcome/exit_codes.h"
 #include "port/kill_point.h"
 #include "wire/cursor.h"
@@ -103,6 +104,9 @@ static void put_programs(struct rz_wire_writer w[3], const struct rz_launch_sess
     put_list(&w[0], options->contexts[0].program);
     put_list(&w[1], options->environment.texts);
     put_attempt(&w[1], session);
+    if (rz_mpir_is_debugged()) {
+        rz_wire_put_text(&w[1], "RZ_DEBUG_GATE=1");
+    }
     if (options->n_contexts == 1) {
         put_list(&w[1], options->contexts[0].environment.texts);
     } else {

@@ -22,6 +22,7 @@
 #include "mpi/engine/transport.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/ft/restart.h"
+#include "mpi/init/debug_gate.h"
 #include "mpi/init/layers.h"
 #include "mpi/init/streams.h"
 #include "mpi/rewind/rewind_restore.h"
@@ -111,6 +112,7 @@ static int engine_open(void)
     if (error != MPI_SUCCESS) {
         return error;
     }
+    rz_debug_gate_await();
     status = rz_transport_open();
     return status == RZ_OK ? MPI_SUCCESS : not_opened("shared memory cannot be opened", status);
 }
