@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Exit status. */
-enum { RZPS_GOOD = 0, RZPS_NO_JOB = 1 };
+enum { RZPS_GOOD = 0, RZPS_NO_JOB = 1, RZPS_SILENT = 3 };
 
 struct options {
     struct rz_look_options look;
@@ -159,7 +159,8 @@ static const struct rz_cli cli = {
     .options = table,
     .more = more_tables,
     .epilogue = "Exit status\n  0  there are jobs (or: the job is there)\n  1  there is none\n"
-                "  2  bad command line\n  9  standard output could not be written"};
+                "  2  bad command line\n  3  a host of --host or --hostfile has not answered: its "
+                "jobs are missing\n  9  standard output could not be written"};
 
 static void show_all(const struct options *options, const json_t *jobs, const char *prefix)
 {
@@ -205,9 +206,11 @@ int main(int argc, char **argv)
         rz_cli_refuse(&cli, "the sockets of this machine cannot be listed: is /proc mounted?");
     }
     rz_look_options_complain(&options.look, hosts, cli.name);
+    struct rz_look_silent silent;
+    bool all = !hosts || !rz_look_hosts_silent(hosts, 0, &silent);
     rz_look_options_close(&options.look, hosts);
     show_all(&options, jobs, prefix);
     bool any = json_array_size(jobs) > 0;
     json_decref(jobs);
-    return rz_cli_finish(cli.name, any ? RZPS_GOOD : RZPS_NO_JOB);
+    return rz_cli_finish(cli.name, !all ? RZPS_SILENT : any ? RZPS_GOOD : RZPS_NO_JOB);
 }

@@ -293,7 +293,11 @@ void rz_checkpoints_close(struct rz_checkpoints *checkpoints,
     if (tidied != RZ_OK) {
         refuse_directory("some checkpoint files could not be removed: %s", words.text);
     }
-    if (stay && status != 0 && whole) { /* else it was already said that none is */
+    if (stay && status != 0 && whole && options->restart) {
+        refuse_directory("checkpoints are in %s, also those from which this job was to continue: "
+                         "--restart tries the newest ones again",
+                         checkpoints->path);
+    } else if (stay && status != 0 && whole) { /* else it was already said that none is */
         refuse_directory("checkpoints are in %s: --restart continues from them", checkpoints->path);
     }
     close(checkpoints->lock_fd);

@@ -96,7 +96,8 @@ const struct rz_cli_option rz_rzrun_checkpoints[] = {
     {"--keep-checkpoints", NULL, NULL, "Leave the files in DIR when the job has succeeded, too.",
      take_keep_checkpoints},
     {"--signal-checkpoint", NULL, "SIGNAL",
-     "At SIGNAL (USR1, USR2, HUP, INT) write the newest checkpoint to DIR and end the job with "
+     "At SIGNAL (USR1, USR2, HUP, INT; TERM, which does so anyway) write the newest checkpoint to "
+     "DIR and end the job with "
      "status 75, as at SIGTERM; --restart continues it. For batch systems that warn before they "
      "end a job (docs/clusters.md).",
      take_signal_checkpoint},
@@ -142,10 +143,6 @@ void rz_rzrun_checkpoints_settle(struct rz_rzrun_options *options)
     if (options->no_ft) {
         rz_cli_refuse(&rz_rzrun_cli, "with --no-ft checkpoints are not kept: leave out "
                                      "--checkpoint-dir");
-    }
-    if (options->detach) {
-        rz_cli_refuse(&rz_rzrun_cli, "--checkpoint-dir and --detach cannot be combined: rzrun must "
-                                     "stay to manage the files");
     }
     if (!options->checkpoint_keep) {
         options->checkpoint_keep = 2;

@@ -8,6 +8,7 @@
 
 #include "launch/rzrun_options.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,8 @@ RZ_CLI_TAKE(global_environment)
     return *value != '=';
 }
 
+RZ_CLI_TAKE_FLAG(no_recovery, OPTIONS->no_ft)
+
 RZ_CLI_TAKE(one_per_node)
 {
     (void)value, (void)why;
@@ -74,14 +77,15 @@ RZ_CLI_TAKE(output)
     return without_effect(OPTIONS, "--output");
 }
 
+static const char *const ft_on[] = {"mpi", "ulfm", "yes", "true", "1", NULL};
+static const char *const ft_off[] = {"no", "none", "false", "0", NULL};
+
 RZ_CLI_TAKE(with_ft)
 {
-    static const char *const on[] = {"mpi", "ulfm", "yes", "true", "1", NULL};
-    static const char *const off[] = {"no", "none", "false", "0", NULL};
     *why = "it is `mpi`, `ulfm` or `no`";
-    OPTIONS->no_ft |= named(value, off);
-    OPTIONS->with_ft |= named(value, on);
-    return named(value, on) || named(value, off);
+    OPTIONS->no_ft |= named(value, ft_off);
+    OPTIONS->with_ft |= named(value, ft_on);
+    return named(value, ft_on) || named(value, ft_off);
 }
 
 RZ_CLI_TAKE(parameter_set)
@@ -148,12 +152,62 @@ static bool is_of_its_parts(const char *name)
     return false;
 }
 
+/* A time in seconds, as Open MPI has it. */
+static bool take_seconds(const char *text, rz_time *time, const char **why)
+{
+    char *end, ns[64];
+    double seconds = strtod(text, &end);
+    *why = "it needs seconds, from 0.001 to 3600";
+    if (end == text || *end || !(seconds > 0) || seconds > 3600) {
+        return false;
+    }
+    snprintf(ns, sizeof(ns), "%.0fus", seconds * 1e6);
+    const char *ignored;
+    return rz_rzrun_heartbeat(ns, time, &ignored);
+}
+
+/* Parameters of Open MPI's fault tolerance that have a meaning here. *good: whether the value is
+ * one. */
+static bool takes_part_in_ft(struct rz_rzrun_options *options, const char *text, bool *good,
+                             const char **why)
+{
+    static const struct {
+        const char *name;
+        size_t time; /* the place of the option's value */
+    } times[] = {
+        {"mpi_ft_detector_period", offsetof(struct rz_rzrun_options, hb_period)},
+        {"mpi_ft_detector_timeout", offsetof(struct rz_rzrun_options, hb_timeout)},
+        {"errmgr_detector_heartbeat_period", offsetof(struct rz_rzrun_options, hb_period)},
+        {"errmgr_detector_heartbeat_timeout", offsetof(struct rz_rzrun_options, hb_timeout)},
+    };
+    static const char enable[] = "mpi_ft_enable";
+    size_t n = strcspn(text, "=");
+    const char *value = text[n] ? text + n + 1 : text + n;
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+        if (strlen(times[i].name) == n && strncmp(text, times[i].name, n) == 0) {
+            *good = take_seconds(value, (rz_time *)((char *)options + times[i].time), why);
+            return true;
+        }
+    }
+    if (n != sizeof(enable) - 1 || strncmp(text, enable, n) != 0) {
+        return false;
+    }
+    *good = named(value, ft_on) || named(value, ft_off);
+    *why = "it is 1 (true) or 0 (false)";
+    options->with_ft |= named(value, ft_on);
+    options->no_ft |= named(value, ft_off);
+    return true;
+}
+
 RZ_CLI_TAKE(parameter)
 {
     char text[512];
-    (void)why;
+    bool good;
     snprintf(text, sizeof(text), "OMPI_MCA_%s", value); /* for a program of Open MPI */
     rz_texts_add(&OPTIONS->environment, text);
+    if (takes_part_in_ft(OPTIONS, value, &good, why)) {
+        return good;
+    }
     if (strcmp(value, "mpi_yield_when_idle=1") == 0) {
         rz_texts_add(&OPTIONS->environment, "RZ_WAIT=yield");
         return true;
@@ -190,7 +244,9 @@ const struct rz_cli_option rz_rzrun_foreign[] = {
      take_parameter_set},
     {"--mca", "-mca --gmca -gmca --omca --prtemca --pmixmca", "NAME VALUE",
      "Parameters of Open MPI. mpi_yield_when_idle and rmaps_base_oversubscribe are --wait yield "
-     "and --oversubscribe; others have an effect on programs of Open MPI only (--mpi pmix).",
+     "and --oversubscribe, mpi_ft_enable is --with-ft, mpi_ft_detector_period and _timeout are "
+     "--hb-period and --hb-timeout; others have an effect on programs of Open MPI only (--mpi "
+     "pmix).",
      take_parameter},
     {"--allow-run-as-root", "-allow-run-as-root", NULL, "Nothing.", take_as_root},
     {"--quiet", "-quiet", NULL, "No effect: rzrun always is quiet.", take_quiet},
@@ -211,6 +267,7 @@ const struct rz_cli_option rz_rzrun_foreign[] = {
      "--recoverable",
      NULL, "No effect: a failure ends only what cannot continue without the failed process.",
      take_cleanup},
+    {"--disable-recovery", "-disable-recovery", NULL, "As --no-ft.", take_no_recovery},
     {"--continuous", "-continuous", NULL, "The same.", take_cleanup},
     {"-soft", "--soft", "LIST", "No effect: -n sets the number.", take_soft},
     {"-arch", "--arch", "NAME", "Nothing.", take_arch},

@@ -146,6 +146,10 @@ void rz_rzrun_hosts_settle(struct rz_rzrun_options *options)
     rz_elsewhere_settle(options);
     rz_host_options_ports(options, &rz_rzrun_cli);
     if (options->n_remote == 0) {
+        if (options->readmit) {
+            rz_cli_refuse(&rz_rzrun_cli, "--readmit has no effect without other hosts (--host, "
+                                         "--hostfile): it asks those that were lost");
+        }
         if (options->preload.programs || options->preload.names.n > 0) {
             rz_texts_add(&options->without_effect,
                          options->preload.programs ? "--preload" : "--preload-files");
@@ -161,10 +165,6 @@ void rz_rzrun_hosts_settle(struct rz_rzrun_options *options)
     if (options->detach && options->launcher == RZ_LAUNCHER_SLURM) {
         rz_cli_refuse(&rz_rzrun_cli, "--detach would end srun, with which Slurm ends the daemons: "
                                      "use --launcher ssh, or leave rzrun in the background");
-    }
-    if (options->readmit && !options->checkpoint_dir) {
-        rz_cli_refuse(&rz_rzrun_cli,
-                      "--readmit needs a directory for the files: --checkpoint-dir DIR");
     }
     if (options->readmit && options->launcher == RZ_LAUNCHER_SLURM) {
         rz_cli_refuse(&rz_rzrun_cli,

@@ -192,6 +192,7 @@ RZ_CLI_TAKE(agree)
 #endif
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (strcmp(value, names[i]) == 0) {
+            OPTIONS->agree_given = true;
             return for_all(OPTIONS, "RZ_AGREE", value);
         }
     }
@@ -308,14 +309,23 @@ RZ_CLI_TAKE(seed)
     return rz_quantity_number(value, 0, UINT64_MAX, &OPTIONS->seed);
 }
 
+/* Heartbeats of less than a millisecond take a fifth of a processor for each daemon; the daemons
+ * take times up to an hour. */
+bool rz_rzrun_heartbeat(const char *value, rz_time *time, const char **why)
+{
+    bool is_time = duration(value, time, why);
+    *why = "it needs a time from 1ms to 1h, like 100ms: more heartbeats take a processor";
+    return is_time && *time >= RZ_MILLISECOND && *time <= 3600 * RZ_SECOND;
+}
+
 RZ_CLI_TAKE(hb_period)
 {
-    return duration(value, &OPTIONS->hb_period, why);
+    return rz_rzrun_heartbeat(value, &OPTIONS->hb_period, why);
 }
 
 RZ_CLI_TAKE(hb_timeout)
 {
-    return duration(value, &OPTIONS->hb_timeout, why);
+    return rz_rzrun_heartbeat(value, &OPTIONS->hb_timeout, why);
 }
 
 RZ_CLI_TAKE(detector)
@@ -323,6 +333,7 @@ RZ_CLI_TAKE(detector)
     static const char *const names[RZ_DETECTOR_COUNT] = {
         [RZ_DETECTOR_RING] = "ring", [RZ_DETECTOR_SWIM] = "swim", [RZ_DETECTOR_FLAT] = "flat"};
     *why = "it is `ring`, `swim` or `flat`";
+    OPTIONS->detector_given = true;
     for (unsigned i = 0; i < RZ_DETECTOR_COUNT; i++) {
         if (strcmp(value, names[i]) == 0) {
             OPTIONS->detector = (enum rz_detector)i;
@@ -357,12 +368,14 @@ RZ_CLI_TAKE_FLAG(detach, OPTIONS->detach)
 
 RZ_CLI_TAKE(spool)
 {
+    OPTIONS->spool_given = true;
     *why = "it needs a size from 128KiB to 64GiB, like 16MiB";
     return rz_quantity_bytes(value, UINT64_C(128) << 10, UINT64_C(64) << 30, &OPTIONS->spool_bytes);
 }
 
 RZ_CLI_TAKE(linger)
 {
+    OPTIONS->linger_given = true;
     return duration(value, &OPTIONS->linger, why);
 }
 
@@ -449,10 +462,10 @@ static const struct rz_cli_option table[] = {
      "The host of each rank, from a file: lines of `rank N=HOST`. Without --host and --hostfile "
      "these hosts are used; else those without a rank are spares.",
      take_rankfile},
-    {"--map-by", "-map-by", "slot|node|core",
+    {"--map-by", "-map-by", "slot|node|core|ppr:N:node",
      "slot (default): fill the slots of one node after the other; evenly if slots are not limited. "
      "node: one rank for each node in turn. core: one for each core of one node after "
-     "the other.",
+     "the other. ppr:N:node: N on each node, as -ppn N.",
      take_map_by},
     {"--oversubscribe", "-oversubscribe", NULL,
      "Allow more ranks than slots, at the start and when nodes fail.", take_oversubscribe},

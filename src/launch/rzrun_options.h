@@ -96,6 +96,7 @@ struct rz_rzrun_options {
     bool readmit;              /* lost hosts that answer again, by a restart */
     struct rz_preload preload; /* files for other hosts */
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
+    bool agree_given, detector_given, linger_given, rewind_output_given, spool_given;
     bool with_ft;         /* programs of another MPI handle failures */
     bool accept_failures; /* they do not affect the exit status of a job that ends */
     bool crowd;           /* the ranks outnumber the processors (rzrun_settle.c) */
@@ -147,6 +148,9 @@ struct rz_rzrun_options {
 /* Reads a whole number from low to high; false: *why says what is wanted. */
 bool rz_rzrun_whole(const char *value, uint64_t low, uint64_t high, uint32_t *number,
                     const char **why);
+
+/* Reads the period or the bound of heartbeats. */
+bool rz_rzrun_heartbeat(const char *value, rz_time *time, const char **why);
 
 extern const struct rz_cli rz_rzrun_cli;
 

@@ -32,6 +32,7 @@ RZ_CLI_TAKE_FLAG(rewind_check, OPTIONS->rewind_check)
 
 RZ_CLI_TAKE(rewind_output)
 {
+    OPTIONS->rewind_output_given = true;
     static const char *const names[] = {[RZ_REWOUND_DROPPED] = "drop",
                                         [RZ_REWOUND_REPEATED] = "repeat",
                                         [RZ_REWOUND_HELD] = "hold"};
@@ -143,17 +144,7 @@ void rz_rzrun_rewind_settle(struct rz_rzrun_options *options)
                         : anywhere(options, "RZ_NET=ucx")       ? "--net ucx"
                                                                 : NULL;
     if (!options->rewind) {
-        if (options->rewind_or_abort) {
-            rz_cli_refuse(&rz_rzrun_cli, "--rewind-or-abort needs --rewind T");
-        }
-        if (options->rewind_scheme_given) {
-            rz_cli_refuse(&rz_rzrun_cli, "--rewind-scheme needs --rewind T or --rewind-check");
-        }
         return;
-    }
-    if (options->detach && options->rewind_output == RZ_REWOUND_HELD) {
-        rz_cli_refuse(&rz_rzrun_cli, "--rewind-output hold and --detach cannot be combined: the "
-                                     "first needs an rzrun that stays");
     }
     if (other) {
         rz_cli_refuse(&rz_rzrun_cli, "--rewind and %s cannot be combined", other);

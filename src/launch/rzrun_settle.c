@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "launch/rzrun_checkpoints.h"
+#include "launch/rzrun_conflicts.h"
 #include "launch/host_options.h"
 #include "launch/rzrun_hosts.h"
 #include "launch/rzrun_rewind.h"
@@ -233,33 +234,31 @@ static void check_faults(const struct rz_rzrun_options *options)
     }
 }
 
-/* Refuses what rzrun itself does while it runs: nothing does it after rzrun has detached. */
-static void check_detach(const struct rz_rzrun_options *options)
+/* Each daemon, each rank of a job of several nodes, and rzrun where daemons of other hosts connect
+ * to it, listen at a port. */
+static void check_ports(const struct rz_rzrun_options *options)
 {
-    const char *what = options->n_faults      ? "--inject"
-                       : options->report      ? "--report"
-                       : options->report_html ? "--report-html"
-                       : options->cases       ? "--cases"
-                       : options->trace       ? "--trace"
-                       : options->story       ? "--story"
-                       : options->progress    ? "--progress"
-                                              : NULL;
-    if (!options->detach) {
+    unsigned low, high;
+    uint32_t n_nodes = options->layout.n_nodes, here = options->n_remote > 0;
+    if (!options->port_range || sscanf(options->port_range, "%u-%u", &low, &high) != 2) {
         return;
     }
-    if (what) {
-        rz_cli_refuse(&rz_rzrun_cli,
-                      "%s and --detach cannot be combined: the first needs an rzrun that stays",
-                      what);
-    }
-    if (options->on_failure == RZ_ON_FAILURE_RESTART) {
-        rz_cli_refuse(&rz_rzrun_cli, "--on-failure restart and --detach cannot be combined: rzrun "
-                                     "must stay to restart the job");
-    }
-    if (options->adapter == RZ_ADAPTER_NETNS) {
-        rz_cli_refuse(&rz_rzrun_cli,
-                      "--adapter netns and --detach cannot be combined: the nodes cannot be "
-                      "reached from outside their networks");
+    for (uint32_t i = 0; i < n_nodes; i++) {
+        uint32_t its = 1;
+        for (uint32_t rank = 0; n_nodes > 1 && rank < options->n_ranks; rank++) {
+            its += options->layout.placement[rank] == i;
+        }
+        here += options->layout.nodes[i].remote ? 0 : its;
+        uint32_t wanted = options->layout.nodes[i].remote ? its : here;
+        if (wanted > high - low + 1) {
+            rz_cli_refuse(&rz_rzrun_cli,
+                          "--port-range %s has %u ports, and %s needs at least %u: one for each "
+                          "daemon, and for each rank of a job of several nodes",
+                          options->port_range, high - low + 1,
+                          options->layout.nodes[i].remote ? options->layout.nodes[i].host
+                                                          : "this machine",
+                          wanted);
+        }
     }
 }
 
@@ -276,6 +275,7 @@ static void settle_stdout(struct rz_rzrun_options *options)
 
 void rz_rzrun_settle(struct rz_rzrun_options *options)
 {
+    rz_rzrun_conflicts_check(options);
     if (!options->hb_timeout) {
         options->hb_timeout = options->emulated_nodes > 1 ? RZ_SECOND : 300 * RZ_MILLISECOND;
     }
@@ -283,12 +283,6 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
         rz_cli_refuse(&rz_rzrun_cli,
                       "--hb-timeout must be longer than --hb-period, best three times as long");
     }
-    if (options->no_ft && (options->on_failure_given || options->n_spares || options->all_spares)) {
-        rz_cli_refuse(&rz_rzrun_cli,
-                      "with --no-ft the first failure ends the job: %s has no meaning",
-                      options->on_failure_given ? "--on-failure" : "--spares");
-    }
-    check_detach(options);
     options->accept_failures |= options->with_ft && options->on_failure != RZ_ON_FAILURE_ABORT &&
                                 options->on_failure != RZ_ON_FAILURE_RESTART;
     if (options->verbosity > 1 && !options->levels_given) {
@@ -296,6 +290,7 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
     }
     settle_stdout(options);
     settle_layout(options);
+    check_ports(options);
     if (!options->silence_timeout) {
         options->silence_timeout =
             options->layout.n_nodes > 1 ? RZ_SILENT_NODES : RZ_SILENT_ONE_NODE;

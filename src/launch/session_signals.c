@@ -4,6 +4,7 @@
 #include "launch/surroundings.h"
 
 #include <signal.h>
+#include <string.h>
 
 static void take_signal(evutil_socket_t number, short what, void *arg)
 {
@@ -21,7 +22,9 @@ static void take_signal(evutil_socket_t number, short what, void *arg)
         rz_session_send_all(session, &message);
         return;
     }
-    rz_outcome_decide(&session->referee.outcome, 128 + (int)number, "%s", "");
+    rz_outcome_decide(&session->referee.outcome, 128 + (int)number,
+                      "the job was ended by signal %d (%s) to rzrun", (int)number,
+                      strsignal((int)number));
     session->interrupted = true;
     rz_surroundings_signalled((int)number);
     if (session->ending) {

@@ -40,6 +40,16 @@ CASES = [
     (["--timeout", "nans", TRUE], BAD_LINE, "300ms"),
     (["--timeout", "1e999s", TRUE], BAD_LINE, "300ms"),
     (["--hb-period", "2s", TRUE], BAD_LINE, "--hb-timeout must be longer"),
+    (["--hb-period", "1us", TRUE], BAD_LINE, "from 1ms to 1h"),
+    (["--hb-period", "0.9ms", TRUE], BAD_LINE, "from 1ms to 1h"),
+    (["--hb-timeout", "2h", TRUE], BAD_LINE, "from 1ms to 1h"),
+    (["--mca", "mpi_ft_detector_period", "soon", TRUE], BAD_LINE, "needs seconds"),
+    (["--mca", "mpi_ft_detector_period", "0.0001", TRUE], BAD_LINE, "needs seconds, from 0.001 to 3600"),
+    (["--mca", "mpi_ft_detector_period", "0.5", "--mca", "mpi_ft_detector_timeout", "0.4", TRUE], BAD_LINE, "--hb-timeout must be longer"),
+    (["--mca", "mpi_ft_enable", "maybe", TRUE], BAD_LINE, "1 (true) or 0 (false)"),
+    (["--mca", "mpi_ft_enable", "true", "--disable-recovery", TRUE], BAD_LINE, "--with-ft mpi and --no-ft cannot be combined"),
+    (["--port-range", "50000-50000", "--nodes", "2", TRUE], BAD_LINE, "has 1 ports, and this machine needs at least 2"),
+    (["--port-range", "50000-50004", "--nodes", "2", "-n", "4", TRUE], BAD_LINE, "has 5 ports, and this machine needs at least 6"),
     (["--bind-to", "shelf", TRUE], BAD_LINE, "`core` or `none`"),
     (["-n", "4097", "--bind-to", "core", TRUE], NO_SLOTS, "--bind-to none"),
     (["--map-by", "rack", TRUE], BAD_LINE, "`slot`, `node`, `core`"),
@@ -47,10 +57,10 @@ CASES = [
     (["--spares", "-1", TRUE], BAD_LINE, "whole number"),
     (["--spares", "1", TRUE], BAD_LINE, "leaves no node"),
     (["--spares", "all", "--nodes", "2", TRUE], BAD_LINE, "--spares all needs the number of ranks: -n N"),
-    (["--spares", "all", "-n", "1", "--no-ft", TRUE], BAD_LINE, "--spares has no meaning"),
+    (["--spares", "all", "-n", "1", "--no-ft", TRUE], BAD_LINE, "--spares and --no-ft cannot be combined"),
     (["--spares", "2", "--nodes", "2", TRUE], BAD_LINE, "leaves no node"),
-    (["--spares", "1", "--nodes", "2", "--no-ft", TRUE], BAD_LINE, "--spares has no meaning"),
-    (["--on-failure", "repair", "--no-ft", TRUE], BAD_LINE, "--on-failure has no meaning"),
+    (["--spares", "1", "--nodes", "2", "--no-ft", TRUE], BAD_LINE, "--spares and --no-ft cannot be combined"),
+    (["--on-failure", "repair", "--no-ft", TRUE], BAD_LINE, "--on-failure and --no-ft cannot be combined"),
     (["-n", "3", "--host", "localhost:2,localhost:2", "--spares", "1", TRUE], NO_SLOTS, "--spares not counted"),
     (["--on-failure", "retry", TRUE], BAD_LINE, "`restart` or `abort`"),
     (["-x", "RZ_NO_SUCH_VARIABLE", TRUE], BAD_LINE, "NAME=VALUE"),
@@ -76,6 +86,21 @@ CASES = [
     (["/etc/passwd"], NOT_EXECUTABLE, "chmod +x"),
     (["/etc/passwd/x"], NOT_FOUND, "Not a directory"),
     (["--wdir", "/nonexistent", TRUE], NO_START, 'working directory "/nonexistent"'),
+]
+
+# Options that contradict each other, and such as have an effect with another one only: each of them, and that other one.
+TOGETHER = [
+    (["--with-ft", "mpi"], ["--no-ft"]), (["--detector", "swim"], ["--no-ft"]), (["--agree", "era"], ["--no-ft"]),
+    (["--accept-failures"], ["--no-ft"]), (["--accept-failures"], ["--on-failure", "abort"]),
+    (["--accept-failures"], ["--on-failure", "restart"]), (["--rewind-check"], ["--detach"]),
+    (["--rewind", "1s", "--rewind-output", "hold"], ["--detach"]), (["--checkpoint-dir", "."], ["--detach"]),
+    (["--story"], ["--detach"]), (["--on-failure", "restart"], ["--detach"]), (["--debugger", "gdb"], ["--rewind", "1s"]),
+]
+ALONE = [
+    (["--rewind-output", "hold"], "--rewind T"), (["--rewind-output", "drop"], "--rewind T"), (["--rewind-or-abort"], "--rewind T"),
+    (["--rewind-scheme", "memory"], "--rewind T"), (["--readmit"], "--checkpoint-dir DIR"), (["--spool", "1MiB"], "--detach"),
+    (["--readmit", "--checkpoint-dir", "."], "other hosts"), (["--linger", "1s"], "--detach"),
+    (["--debug-ranks", "0"], "--debugger"), (["--debug-terminal", "plain"], "--debugger"),
 ]
 
 FAULTS = [
@@ -112,6 +137,13 @@ FAULTS = [
 
 
 class BadInput(rig.LaunchTest):
+    def test_options_together(self):
+        for a, b in TOGETHER:
+            for words in (a + b, b + a):
+                self.refused([*words, TRUE], BAD_LINE, "cannot be combined: ")
+        for words, other in ALONE:
+            self.refused([*words, TRUE], BAD_LINE, f"{[word for word in words if word.startswith('--')][0]} has no effect without {other}")
+
     def refused(self, arguments, status, says):
         with self.subTest(arguments=arguments):
             result = self.run_it(*arguments)

@@ -195,6 +195,7 @@ class Ending(rig.LaunchTest):
         process.send_signal(number)
         result = self.finish(process)
         self.assertEqual(result.status, -number if number == signal.SIGINT else 128 + number, result.err)
+        self.assertRegex(result.err, rf"(?m)^rzrun: the job was ended by signal {int(number)} \(.*\) to rzrun$")
 
     def test_interrupt(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

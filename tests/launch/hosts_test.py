@@ -105,7 +105,7 @@ class Hosts(rig.LaunchTest):
                            (("--interface", "no0", "--host", "a"), "no interface of this machine"),
                            (("--ssh-args", "-4", "--launch-agent", "x", "--host", "a"), "--ssh-args is for ssh"),
                            (("--detach", "--launcher", "slurm", "--host", "a"), "SLURM_JOB_ID is not set"),
-                           (("--readmit", "--host", "a", "--interface", "lo"), "--readmit needs a directory for the files")):
+                           (("--readmit", "--host", "a", "--interface", "lo"), "--readmit has no effect without --checkpoint-dir DIR")):
             result = self.run_it("--launcher", "ssh", *words, *self.program())
             self.assertIn(result.status, (2, rig.NO_START), result.err)
             self.assertIn(why, result.err)

@@ -314,8 +314,8 @@ class Words(Rewind):
             self.refused("it needs the time from one snapshot to the next, 10ms or more", "--rewind", every)
         self.refused("it is `drop`, `repeat` or `hold`", *EVERY, "--rewind-output", "held")
         self.refused("--rewind-output hold and --detach cannot be combined", *EVERY, *HOLD, "--detach")
-        self.refused("--rewind-or-abort needs --rewind T", "--rewind-or-abort")
-        self.refused("--rewind-scheme needs --rewind T or --rewind-check", "--rewind-scheme", "memory")
+        self.refused("--rewind-or-abort has no effect without --rewind T", "--rewind-or-abort")
+        self.refused("--rewind-scheme has no effect without --rewind T or --rewind-check", "--rewind-scheme", "memory")
         self.refused("--rewind-scheme file needs a directory", *EVERY, "--rewind-scheme", "file")
         self.refused("--rewind-scheme rs:2+1 needs groups of 3 nodes, and there are 1", *EVERY, "--rewind-scheme", "rs:2+1")
         self.refused("--rewind-scheme memory and --checkpoint buddy cannot be combined: with --rewind they are the same setting", *EVERY,
