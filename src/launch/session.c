@@ -457,10 +457,20 @@ static void on_ended(void *arg, struct rz_node *node)
 
 /* ---- bounds ---- */
 
+/* An rzrun that was stopped, or got no processor, finds its bound over before it has read what the
+ * daemons have sent meanwhile: the job may have ended in time. */
+#define BOUND_LATE_NS (100 * RZ_MILLISECOND)
+#define BOUND_LOOK_NS RZ_SECOND
+
 static void job_out_of_time(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     (void)fd, (void)what;
+    if (!session->bound_late && rz_clock_now() > session->bound_at + BOUND_LATE_NS) {
+        session->bound_late = true;
+        rz_session_arm(session->bound, BOUND_LOOK_NS);
+        return;
+    }
     session->out_of_time = true;
     if (session->flushing) {
         event_base_loopbreak(session->base);
@@ -487,6 +497,7 @@ static void open_events(struct rz_launch_session *session)
         timeout = timeout > used + RZ_MILLISECOND ? timeout - used : RZ_MILLISECOND;
     }
     if (timeout) {
+        session->bound_at = rz_clock_now() + timeout;
         rz_session_arm(session->bound, timeout);
     }
     rz_session_silence_open(session);

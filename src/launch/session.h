@@ -93,7 +93,9 @@ struct rz_launch_session {
     int output_error[RZ_SHOW_STREAMS]; /* errno, reported once */
     bool output_held;                  /* this was sent to the daemons */
     bool interrupted, out_of_time;
-    bool flushing; /* all is over except the last output */
+    rz_time bound_at; /* when --timeout is over */
+    bool bound_late;  /* it was noticed too late, and is looked at again */
+    bool flushing;    /* all is over except the last output */
     FILE *own_stderr;
     struct event *look;     /* checks for silent daemons (session_silence.c) */
     rz_time looked;         /* time of the last check */

@@ -189,6 +189,24 @@ class Ending(rig.LaunchTest):
     def test_timeout_of_a_process_that_ignores_signals(self):
         self.runs("--timeout", "500ms", SH, "-c", "trap '' TERM INT HUP; while :; do sleep 1; done", status=rig.TIMED_OUT)
 
+    def test_timeout_while_rzrun_is_stopped(self):
+        """The job ended in time: its status counts, whenever rzrun learns of it. One that did not is ended."""
+        for ends, status in ((True, 7), (False, rig.TIMED_OUT)):
+            go = f"{self.folder}/go.{ends}"
+            begun = time.monotonic()
+            process = self.start("-n", "2", "--nodes", "2", "--timeout", "3s", SH, "-c", f"until [ -e {go} ]; do sleep 0.02; done; exit 7")
+            self.await_members(2, 2)
+            process.send_signal(signal.SIGSTOP)
+            if ends:
+                self.file(f"go.{ends}", "")
+                self.assertTrue(rig.await_true(lambda: not [p for p in self.members()["process"] if p.name == "sh"]))
+            ended = time.monotonic()
+            rig.await_true(lambda: time.monotonic() > begun + 3.5)
+            process.send_signal(signal.SIGCONT)
+            result = self.finish(process)
+            if ended < begun + 3:  # on a slow machine this says nothing
+                self.assertEqual(result.status, status, result.err)
+
     def interrupted(self, number, *arguments):
         process = self.start("-n", "4", "--nodes", "2", *arguments)
         self.await_members(4, 2)
