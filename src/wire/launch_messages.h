@@ -106,14 +106,15 @@ enum rz_waiting_state {
 #define RZ_JOB_CROWD 4096u      /* the ranks outnumber the processors */
 #define RZ_JOB_PMIX 8192u       /* programs that speak PMIx, or PMI-1: gateway/README.md */
 #define RZ_JOB_PMI1 16384u
-#define RZ_JOB_TOLERANT 32768u          /* these programs handle failures, as the user says */
-#define RZ_JOB_REWIND 65536u            /* ranks are restored from images of their memory */
-#define RZ_JOB_REWIND_OR_ABORT 131072u  /* the job ends where no image can be made */
-#define RZ_JOB_TRAFFIC 262144u          /* processes count what they send to each other */
-#define RZ_JOB_HOLD_OUTPUT 524288u      /* daemons say OUTPUT_SAFE: rzrun shows nothing before */
-#define RZ_JOB_ACCEPT_FAILURES 1048576u /* they do not affect the exit status of a job that ends   \
-                                         */
-#define RZ_JOB_DETACHED 32u             /* rzrun will exit; the daemons keep output and outcome */
+#define RZ_JOB_TOLERANT 32768u         /* these programs handle failures, as the user says */
+#define RZ_JOB_REWIND 65536u           /* ranks are restored from images of their memory */
+#define RZ_JOB_REWIND_OR_ABORT 131072u /* the job ends where no image can be made */
+#define RZ_JOB_TRAFFIC 262144u         /* processes count what they send to each other */
+#define RZ_JOB_HOLD_OUTPUT 524288u     /* daemons say OUTPUT_SAFE: rzrun shows nothing before */
+#define RZ_JOB_ACCEPT_FAILURES                                                                     \
+    1048576u                /* they do not affect the exit status of a job that ends               \
+                             */
+#define RZ_JOB_DETACHED 32u /* rzrun will exit; the daemons keep output and outcome */
 
 /* OUTPUT.at of what is shown in any case. */
 #define RZ_OUTPUT_ANYWHERE UINT64_MAX

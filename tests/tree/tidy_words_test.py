@@ -22,16 +22,14 @@ BAD = [
     ("struct rig_letter queue[8];", "letter"), ("a parcel for rank 3", "parcel"), ("GET_EP_ADDRESS, card, OPEN_NET", "card"),
     ("dropped at the door", "door"), ("the plane of collectives", "plane"), ('did("stillborn%u ", slot);', "stillborn"),
     ("a newcomer among them", "newcomer"), ("the inviter has failed", "inviter"), ("the daemon is the judge", "judge"),
-    ("accused by three others", "accused"), ('set(one, "verdict", state);', "verdict"), ("it was declared dead", "declared dead"),
-    ('{"ALIVE", "SUSPECT", "DEAD"}', '"DEAD"'), ("a process has died", "died"), ("mpicc and its kin", "kin"), ("the how-manieth time", "how-manieth"),
-    ("the job has begun anew", "begun anew"), ("a hosted core", "hosted"), ("nobody waits for it", "nobody"),
-    ("static bool somebody_has(void);", "somebody"), ("#define RZ_TASKS_NOBODY INT_MAX", "NOBODY"), ("a process who fails", "who"),
-    ("Whoever returned early must answer.", "Whoever"), ("the rank whom it watches", "whom"), ("static void who_leaves_is_out(void);", "who"),
+    ("accused by three others", "accused"), ('set(one, "verdict", state);', "verdict"),
+    ("mpicc and its kin", "kin"), ("the how-manieth time", "how-manieth"),
+    ("a hosted core", "hosted"), ("a process who fails", "process who"), ("the rank whom it watches", "rank whom"),
 ]
 GOOD = [
     "a process whose parent has failed", "no room for another one", "there is room that it needs", "the heartbeat of their observer", "its kind",
     "1 to 63 letters, digits and . _ - +", "the same Greek letters", "the data plane", "a deadline, a deadlock, a doorbell", "discard it",
-    "a user who starts a job", "readers, who know MPI", "the wildcard of a receive", "the deadline is over", "a process that fails dies out of lists",
+    "a user who starts a job", "a dead process", "nobody waits for it", "the node died", "readers, who know MPI", "the wildcard of a receive", "the deadline is over", "a process that fails dies out of lists",
     "#include <mpi.h>", "studies of detectors", "the body of a loop",
 ]
 
@@ -69,7 +67,7 @@ class TidyWords(unittest.TestCase):
         self.assertEqual(self.breaches(PART, *GOOD), [])
 
     def test_the_line_is_told(self):
-        found = self.breaches(PAGE, "good", "nobody", "good", "nobody")
+        found = self.breaches(PAGE, "good", "its kin", "good", "its kin")
         self.assertEqual([line.split(": ")[0] for line in found], [f"{PAGE}:2", f"{PAGE}:4"])
 
     def test_other_senses_are_excepted_where_they_are_meant(self):
@@ -95,7 +93,7 @@ class TidyWords(unittest.TestCase):
         self.tidy.breaches.clear()
         self.tidy.check_all("no-build")
         self.assertEqual([found for found in self.tidy.breaches if found.startswith("docs/")],
-                         [f"{PAGE}:3: 'who': that, which; the process, the member, the daemon"])
+                         [f"{PAGE}:3: 'process who': that, which"])
 
 
 if __name__ == "__main__":
