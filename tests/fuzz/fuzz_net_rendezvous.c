@@ -193,11 +193,13 @@ static void open_world(struct rz_fuzz_input *input)
     world.input = input;
     world.net =
         (struct rz_net){.carrier = &carrier,
+                        .eager_max = EAGER_MAX,
+                        .piece_max = PIECE_MAX,
                         .host = {.arg = &world.user, .arrived = rz_fuzz_arrived, .broken = broken},
                         .job = 77,
                         .name = 1};
     world.user = (struct rz_fuzz_user){.input = input,
-                                       .token_least = EAGER_MAX + 1,
+                                       .token_least = 1,
                                        .whole_max = EAGER_MAX,
                                        .fetch_max = FETCH_MAX,
                                        .fetch = rz_rdv_fetch,

@@ -118,7 +118,7 @@ void rz_rdv_arrived(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
     if (frame->kind == RZ_RDV_SMALL && frame->bytes <= net->carrier->eager_max) {
         net->host.arrived(net->host.arg, frame->header, frame->header_bytes, frame->data,
                           frame->bytes, NULL);
-    } else if (frame->kind == RZ_RDV_OFFER && frame->place > net->carrier->eager_max) {
+    } else if (frame->kind == RZ_RDV_OFFER && frame->place > 0) {
         offered(peer, frame);
     } else if (frame->kind == RZ_RDV_PIECE) {
         void *place = rz_rdv_piece_place(peer, frame);

@@ -36,7 +36,7 @@ rz_status_t rz_rdv_send(struct rz_net *net, rz_peer_t number, const void *data, 
     if (peer->state != RZ_RDV_LIVE) {
         return peer->status;
     }
-    if (!peer->waiting.first && bytes <= net->carrier->eager_max && rz_rdv_peer_reach(peer)) {
+    if (!peer->waiting.first && bytes <= net->eager_max && rz_rdv_peer_reach(peer)) {
         rz_status_t status = put(
             peer, (struct rz_rdv_frame){.kind = RZ_RDV_SMALL, .data = data, .bytes = bytes}, op);
         if (status != RZ_IN_PROGRESS) {
@@ -85,7 +85,7 @@ static rz_status_t begin(struct rz_rdv_peer *peer)
     }
     uint64_t bytes = rz_rdv_op_get(op, RZ_RDV_BYTES), id = rz_rdv_op_get(op, RZ_RDV_ID);
     const void *data = op->net_private[RZ_RDV_DATA];
-    bool small = bytes <= peer->net->carrier->eager_max;
+    bool small = bytes <= peer->net->eager_max;
     const struct rz_rdv_frame whole = {.kind = RZ_RDV_SMALL, .data = data, .bytes = bytes};
     const struct rz_rdv_frame offer = {.kind = RZ_RDV_OFFER, .id = id, .place = bytes};
     rz_status_t status = put(peer, small ? whole : offer, op);
@@ -109,7 +109,7 @@ static rz_status_t stream(struct rz_rdv_peer *peer)
     }
     uint64_t done = rz_rdv_op_get(op, RZ_RDV_DONE), left = rz_rdv_op_get(op, RZ_RDV_BYTES) - done;
     const unsigned char *data = op->net_private[RZ_RDV_DATA];
-    size_t piece_max = peer->net->carrier->piece_max;
+    size_t piece_max = peer->net->piece_max;
     size_t piece = left < piece_max ? left : piece_max;
     rz_status_t status = put(peer,
                              (struct rz_rdv_frame){.kind = RZ_RDV_PIECE,
@@ -136,7 +136,7 @@ bool rz_rdv_pump(struct rz_rdv_peer *peer)
     unsigned empty = 0;
     bool sent = false;
     bool room = rz_rdv_peer_reach(peer);
-    size_t rounds = TURN_BYTES_MAX / peer->net->carrier->piece_max * PARTS;
+    size_t rounds = TURN_BYTES_MAX / peer->net->piece_max * PARTS;
     for (size_t i = 0; room && empty < PARTS && i < rounds; i++) {
         rz_status_t status = parts[i % PARTS](peer);
         empty = status == RZ_ERR_INVALID ? empty + 1 : 0;

@@ -120,6 +120,7 @@ struct rz_net {
     const struct rz_carrier_ops *carrier;
     struct rz_net_host host;
     uint64_t job, name, offers;
+    size_t eager_max, piece_max; /* the carrier's; tests make them smaller (port/bounds.h) */
     bool inside; /* the carrier's turn is on the stack: no connection may be made or closed now */
     bool deaf;   /* closing: nothing is delivered any more */
     bool idle;   /* the last turn found no event */

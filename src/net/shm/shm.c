@@ -3,6 +3,7 @@
 #include "net/shm/shm_state.h"
 
 #include "base/assert.h"
+#include "port/bounds.h"
 #include "port/memory.h"
 #include "port/process.h"
 
@@ -157,6 +158,25 @@ static enum rz_shm_copy shm_copy_from_environment(void)
     return RZ_SHM_COPY_AUTO;
 }
 
+/* So many of the lowest bits. */
+static uint64_t shm_bits(uint64_t n)
+{
+    return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+}
+
+static struct shm_bounds shm_bounds_of_process(void)
+{
+    const unsigned slots = SHM_SLOTS - SHM_SLOTS_KEPT;
+    return (struct shm_bounds){
+        .slots = shm_bits(rz_bound("shm slots", slots, 0)),
+        .slots_kept = shm_bits(rz_bound("shm slots kept", SHM_SLOTS_KEPT, 1)) << slots,
+        .early_bytes = (uint32_t)rz_bound("shm early bytes", SHM_EARLY_MAX, 0),
+        .ring_first =
+            (uint32_t)rz_bound("shm ring", SHM_RING_FIRST / SHM_LINE, SHM_RING_LEAST / SHM_LINE) *
+            SHM_LINE,
+        .grown_peers = (unsigned)rz_bound("shm grown rings", SHM_GROWN_PEERS_MAX, 0)};
+}
+
 rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
 {
     rz_assert(config->lane < config->lanes_max);
@@ -168,6 +188,7 @@ rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
         return RZ_ERR_NO_MEMORY;
     }
     shm->config = *config;
+    shm->bounds = shm_bounds_of_process();
     if (config->copy == RZ_SHM_COPY_ENVIRONMENT) {
         shm->config.copy = shm_copy_from_environment();
     }

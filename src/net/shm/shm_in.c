@@ -14,7 +14,7 @@
 /* The owner tells a sender what it has read in steps of this number of bytes. A sender that finds
  * no space has more than that in its ring, so it will be told of space. */
 enum { IN_PUBLISH = SHM_RING_FIRST / 4 };
-static_assert(IN_PUBLISH + 2 * (SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX + SHM_LINE) < SHM_RING_FIRST,
+static_assert(IN_PUBLISH + 2 * (SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX + SHM_LINE) < SHM_RING_LEAST,
               "a sender is told");
 
 /* A function that most turns do not call: kept out of its caller, which it would burden with

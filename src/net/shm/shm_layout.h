@@ -28,6 +28,8 @@
 enum {
     SHM_RING = 256 * 1024,      /* whole pages, also with the largest page size */
     SHM_RING_FIRST = 64 * 1024, /* so much of it is used and backed by pages at first */
+    SHM_RING_LEAST = 40 * 1024, /* so much of it is enough: more than a reader leaves untold */
+    SHM_GROWN_PEERS_MAX = 8,    /* rings of a process of which all is used */
     SHM_LINE = 64,
     SHM_USABLE = SHM_RING - SHM_LINE, /* bytes of records; the rest is for the 0 behind them */
     SHM_SLOTS = 64, /* payloads that one process can copy from another at a time: bits of a word */

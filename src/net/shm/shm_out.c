@@ -25,7 +25,7 @@ static_assert(4 * (SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX) <= SHM_RING_FIRST - SH
 /* What is written into a ring that has grown was last read long ago: it has left the reader's first
  * cache, from which the writer would get the lines more slowly. That is worth it for records of
  * this size, and for a few peers. */
-enum { GROW_BYTES = 2 * 1024, GROW_PEERS_MAX = 8 };
+enum { GROW_BYTES = 2 * 1024 };
 static_assert(sizeof(struct shm_record) == sizeof(uint64_t), "written at once");
 
 static void out_unmap(struct shm_pair *pair)
@@ -77,7 +77,8 @@ static void out_look(struct shm_pair *pair)
 {
     uint64_t head = atomic_load_explicit(&pair->out.head->read, memory_order_acquire);
     pair->out.head_seen = pair->out.tail - head <= SHM_USABLE ? head : pair->out.tail - SHM_USABLE;
-    uint64_t first_ends = pair->out.tail - pair->out.tail % SHM_RING + SHM_RING_FIRST - SHM_LINE;
+    uint64_t first_ends =
+        pair->out.tail - pair->out.tail % SHM_RING + pair->out.bounds->ring_first - SHM_LINE;
     pair->out.until = pair->out.head_seen + SHM_USABLE;
     if (!pair->out.grown && first_ends < pair->out.until) {
         pair->out.until = first_ends;
@@ -101,6 +102,7 @@ rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
     struct shm_lane_page *page = pair->out.page;
     pair->out.tail = atomic_load_explicit(&page->tail, memory_order_relaxed);
     pair->out.rung = pair->out.tail;
+    pair->out.bounds = &shm->bounds;
     out_look(pair);
     pair->out.slots_free = UINT64_MAX;
     pair->out.n_grown = &shm->n_grown;
@@ -168,7 +170,7 @@ void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 /* All of the ring is used from now on, if the system has pages for it: it is asked once. */
 static bool out_grow(struct shm_pair *pair)
 {
-    if (pair->out.cannot_grow || *pair->out.n_grown >= GROW_PEERS_MAX) {
+    if (pair->out.cannot_grow || *pair->out.n_grown >= pair->out.bounds->grown_peers) {
         return false;
     }
     pair->out.grown =
@@ -197,7 +199,7 @@ static __attribute__((noinline)) bool out_make_room(struct shm_pair *pair, size_
 {
     size_t at = pair->out.tail % SHM_RING;
     out_look(pair);
-    if (!pair->out.grown && at + bytes > SHM_RING_FIRST - SHM_LINE) {
+    if (!pair->out.grown && at + bytes > pair->out.bounds->ring_first - SHM_LINE) {
         bool room = pair->out.tail - pair->out.head_seen + (SHM_RING - at) + bytes <= SHM_USABLE;
         bool grows = (bytes > GROW_BYTES || !room) && out_grow(pair);
         if (room && !grows) {
@@ -302,7 +304,8 @@ static size_t out_piece_record(size_t bytes)
  * sender has others to receive: a receiver that copies by itself has less work. */
 static uint32_t out_early(struct shm_pair *pair, const struct rz_net_op *op, size_t bytes)
 {
-    size_t early = bytes < SHM_EARLY_MAX ? bytes : SHM_EARLY_MAX, rest = early % SHM_PIECE_MAX;
+    size_t early_max = pair->out.bounds->early_bytes;
+    size_t early = bytes < early_max ? bytes : early_max, rest = early % SHM_PIECE_MAX;
     size_t records = early / SHM_PIECE_MAX * out_piece_record(SHM_PIECE_MAX) +
                      (rest > 0 ? out_piece_record(rest) : 0);
     size_t offer = shm_record_bytes(op->header_bytes, sizeof(struct shm_offer));
@@ -345,7 +348,7 @@ static enum shm_written out_offer(struct shm *shm, struct shm_pair *pair, struct
     }
     uint32_t early = out_early(pair, op, own->bytes);
     own->id = ++shm->last_id;
-    out_give_slot(pair, op, UINT64_MAX >> SHM_SLOTS_KEPT);
+    out_give_slot(pair, op, shm->bounds.slots);
     if (own->slot == SHM_PARKED) {
         shm_parked_add(&pair->out.parked, op);
     }
@@ -503,7 +506,7 @@ static bool out_unpark(struct shm *shm, struct shm_pair *pair, struct rz_net_op 
     if (!out_room(pair, shm_record_bytes(0, sizeof(struct shm_reply)))) {
         return false;
     }
-    out_give_slot(pair, op, UINT64_MAX);
+    out_give_slot(pair, op, shm->bounds.slots | shm->bounds.slots_kept);
     if (own->slot == SHM_PARKED) {
         return false;
     }

@@ -102,11 +102,12 @@ struct shm_pair {
         uint64_t until;          /* records may be written up to here without a further look */
         bool grown, cannot_grow; /* all of the ring is used; the system has refused that */
         unsigned *n_grown;       /* of this process */
-        uint64_t rung;           /* the tail at the last ring of the owner's doorbell */
-        struct shm_ops queue;    /* sends without space, in order */
-        struct shm_ops pieces;   /* offers that the receiver requested in pieces */
-        bool pieces_turn;        /* the turn is that of pieces: queue and pieces alternate */
-        uint64_t slots_free;     /* one bit per slot */
+        const struct shm_bounds *bounds;
+        uint64_t rung;         /* the tail at the last ring of the owner's doorbell */
+        struct shm_ops queue;  /* sends without space, in order */
+        struct shm_ops pieces; /* offers that the receiver requested in pieces */
+        bool pieces_turn;      /* the turn is that of pieces: queue and pieces alternate */
+        uint64_t slots_free;   /* one bit per slot */
         struct rz_net_op *offered[SHM_SLOTS]; /* those on offer or being sent in pieces */
         struct rz_net_op *parked;             /* offers without a slot: a tree (shm_parked.c) */
     } out;
@@ -131,7 +132,16 @@ struct shm_set {
     bool some; /* false: it is empty */
 };
 
+/* Of a process; tests make them smaller (port/bounds.h). */
+struct shm_bounds {
+    uint64_t slots, slots_kept; /* bits: for offers; for payloads that were parked */
+    uint32_t early_bytes;
+    uint32_t ring_first;
+    unsigned grown_peers;
+};
+
 struct shm {
+    struct shm_bounds bounds;
     struct rz_shm_config config;
     struct shm_identity identity;
     struct rz_doorbell *doorbell;

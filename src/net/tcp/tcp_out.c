@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/no_memory.h"
+#include "port/bounds.h"
 #include "port/clock.h"
 
 #include <errno.h>
@@ -79,6 +80,18 @@ static void hang_up(struct rz_tcp_out *out)
     out->again_at = rz_clock_now() + AGAIN_NS;
 }
 
+/* In tests: a small buffer, though not below a segment of the loopback, which would wait for the
+ * timers of TCP. */
+enum { BUFFER_USUAL = 4096 * 1024, BUFFER_LEAST = 128 * 1024 };
+
+static void limit_buffer(int fd)
+{
+    int bytes = (int)rz_bound("tcp send buffer", BUFFER_USUAL, BUFFER_LEAST);
+    if (bytes < BUFFER_USUAL) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+    }
+}
+
 /* False: the host reports that no process listens there, so the peer has ended. */
 static bool begin_connecting(struct rz_tcp_out *out)
 {
@@ -88,6 +101,7 @@ static bool begin_connecting(struct rz_tcp_out *out)
     rz_assert(known); /* rz_tcp_out_is_address was asked */
     rz_status_t status = rz_socket_connect(&to, &out->source.fd);
     if (status == RZ_OK || status == RZ_IN_PROGRESS) {
+        limit_buffer(out->source.fd);
         /* Edge-triggered: space to send is reported once, when it appears. */
         struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET,
                                     .data.ptr = &out->source};
