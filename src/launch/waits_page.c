@@ -182,14 +182,35 @@ static const struct rz_waits_entry *waiter(const struct rz_waits_page *page, uin
     return found;
 }
 
-/* Follows the waits from first: whether they lead back to it, through no lower rank. */
+/* Whether both are in collective operations of one communicator. */
+static bool is_same_sequence(const struct rz_waits_entry *a, const struct rz_waits_entry *b)
+{
+    return a->text.operation > 0 && b->text.operation > 0 && a->text.context == b->text.context;
+}
+
+/* The wait of the rank that this one waits for. NULL: it does not wait, or is in a later operation
+ * of the communicator: what it had to send for this one is on its way. */
+static const struct rz_waits_entry *awaited(const struct rz_waits_page *page,
+                                            const struct rz_waits_entry *at)
+{
+    const struct rz_waits_entry *to = waiter(page, at->text.peer);
+    return to && is_same_sequence(at, to) && to->text.operation > at->text.operation ? NULL : to;
+}
+
+/* Follows the waits from first: whether they lead back to it, through no lower rank. Ranks that
+ * wait for each other in one collective operation are no circle: they wait for one that has not
+ * come. */
 static bool begins_circle(const struct rz_waits_page *page, const struct rz_waits_entry *first)
 {
-    const struct rz_waits_entry *at = waiter(page, first->text.peer);
-    for (size_t steps = 0; at && at->rank != first->rank && steps < page->n; steps++) {
-        at = at->rank > first->rank ? waiter(page, at->text.peer) : NULL;
+    const struct rz_waits_entry *at = first;
+    bool apart = false;
+    for (size_t steps = 0; at && (steps == 0 || at->rank > first->rank) && steps < page->n;
+         steps++) {
+        const struct rz_waits_entry *to = awaited(page, at);
+        apart |= to && !(is_same_sequence(at, to) && to->text.operation == at->text.operation);
+        at = to;
     }
-    return at && at->rank == first->rank;
+    return at == first && apart;
 }
 
 /* Whether this wait was on the earlier page, and has not changed in between. */
@@ -231,7 +252,7 @@ static bool put_circle(const struct rz_waits_page *page, const struct rz_waits_e
     bool stays = true;
     do {
         stays &= earlier && lasts(at, earlier, apart);
-        at = waiter(page, at->text.peer);
+        at = awaited(page, at);
     } while (at != first);
     if (earlier && !stays) {
         return false;
@@ -240,7 +261,7 @@ static bool put_circle(const struct rz_waits_page *page, const struct rz_waits_e
           out);
     do {
         fprintf(out, "%u waits for ", at->rank);
-        at = waiter(page, at->text.peer);
+        at = awaited(page, at);
     } while (at != first);
     fprintf(out, "%u\n", first->rank);
     return true;

@@ -167,6 +167,11 @@ class Ending(rig.LaunchTest):
         process.send_signal(signal.SIGINT)
         self.finish(process)
 
+    def test_hang_report_sees_no_cycle_in_one_collective(self):
+        for ranks, nodes in (("3", "3"), ("8", "2")):
+            result = self.runs("-n", ranks, "--nodes", nodes, "--hang-report", "300ms", WAITS, "late", status=0)
+            self.assertNotIn("cycle", result.err)
+
     def test_hang_report_tells_of_an_accept_without_a_connect(self):
         process = self.start("-n", "2", "--nodes", "2", "--hang-report", "300ms", rig.program("dyn_connect"), "unanswered")
         self.page_until(process, "in MPI_Comm_accept on MPI_COMM_WORLD")

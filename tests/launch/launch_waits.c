@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An MPI program that never ends by itself.
+ * An MPI program that, but for `late`, never ends by itself.
  *   receive   each rank waits in MPI_Recv for the next one, tag 77
  *   compute   rank 0 computes, the others wait for it in MPI_Recv
+ *   late      the last rank comes to MPI_Allreduce two seconds after the others, then all end
  *   point     rank 0 computes in its restart point, those of the others have returned
  *   end       rank 0 computes, the others are in MPI_Finalize
  *   traffic   messages of all sizes go round
@@ -12,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TAG = 77, BYTES_MAX = 1 << 20 };
 
@@ -59,6 +61,11 @@ int main(int argc, char **argv)
     }
     if (rank == 0 && (strcmp(how, "compute") == 0 || strcmp(how, "end") == 0)) {
         compute();
+    }
+    if (strcmp(how, "late") == 0) {
+        sleep(rank == size - 1 ? 2 : 0);
+        MPI_Allreduce(MPI_IN_PLACE, &word, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        return MPI_Finalize();
     }
     if (strcmp(how, "end") == 0) {
         return MPI_Finalize();

@@ -119,6 +119,42 @@ static void test_circle(void **state)
     expect_no_circle(threads, 3); /* and one thread may free the other */
 }
 
+/* Ranks that wait for each other in one collective operation wait for one that is not there, or for
+ * what is on its way. */
+static void test_no_circle_in_one_collective(void **state)
+{
+    (void)state;
+    struct rz_launch_waiting told[] = {
+        in_call(0, "MPI_Allreduce", "world", 3, 1), in_call(1, "MPI_Allreduce", "world", 3, 0),
+        in_call(3, "MPI_Allreduce", "world", 3, 0), idle(2, RZ_WAITING_COMPUTES)};
+    expect_no_circle(told, 4);
+    told[1].operation = 4; /* rank 1 has left the operation in which rank 0 waits for it */
+    expect_no_circle(told, 4);
+    told[1] = in_call(1, "MPI_Recv", "", 0, 0); /* and here it has not come */
+    expect(
+        told, 2,
+        "  rank 0 waits 30 s in MPI_Allreduce on world (1 of 8 are there), operation 3, for rank "
+        "1\n"
+        "  rank 1 waits 31 s in MPI_Recv on communicator 80, for rank 0, tag 7\n"
+        "  a cycle that no rank will leave: rank 0 waits for 1 waits for 0\n");
+    struct rz_launch_waiting two[] = {in_call(0, "MPI_Allreduce", "world", 3, 3),
+                                      in_call(1, "MPI_Recv", "", 0, 0),
+                                      in_call(3, "MPI_Allreduce", "world", 3, 1)};
+    expect(two, 3,
+           "  ranks 0,3 wait 33 s in MPI_Allreduce on world (2 of 8 are there), operation 3, for "
+           "rank 1\n"
+           "  rank 1 waits 31 s in MPI_Recv on communicator 80, for rank 0, tag 7\n"
+           "  a cycle that no rank will leave: rank 0 waits for 3 waits for 1 waits for 0\n");
+    told[1] = in_call(1, "MPI_Bcast", "other", 9, 0); /* nor here, on another communicator */
+    told[1].context = 0x50;
+    expect(
+        told, 2,
+        "  rank 0 waits 30 s in MPI_Allreduce on world (1 of 8 are there), operation 3, for rank "
+        "1\n"
+        "  rank 1 waits 31 s in MPI_Bcast on other (1 of 8 are there), operation 9, for rank 0\n"
+        "  a cycle that no rank will leave: rank 0 waits for 1 waits for 0\n");
+}
+
 static void test_nonsense(void **state)
 {
     (void)state;
@@ -163,11 +199,9 @@ static void test_a_circle_that_both_looks_prove(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_collective),
-        cmocka_unit_test(test_apart),
-        cmocka_unit_test(test_circle),
-        cmocka_unit_test(test_nonsense),
-        cmocka_unit_test(test_a_circle_that_both_looks_prove),
+        cmocka_unit_test(test_collective), cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_circle),     cmocka_unit_test(test_no_circle_in_one_collective),
+        cmocka_unit_test(test_nonsense),   cmocka_unit_test(test_a_circle_that_both_looks_prove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
