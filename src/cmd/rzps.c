@@ -47,23 +47,27 @@ static void age_of(double seconds, char *text, size_t bytes)
     }
 }
 
-static void show_jobs(const json_t *jobs)
+/* all: with the user, if it is another one. */
+static void show_jobs(const json_t *jobs, bool all)
 {
     json_t *job;
     size_t i;
-    printf("%-16s  %-20s  %5s  %6s  %6s  %6s  %-6s  %9s\n", "JOB", "PROGRAM", "NODES", "RANKS",
-           "FAILED", "EPOCH", "PHASE", "AGE");
+    printf("%-16s  %-20s  %5s  %6s  %6s  %6s  %-6s  %9s%s\n", "JOB", "PROGRAM", "NODES", "RANKS",
+           "FAILED", "EPOCH", "PHASE", "AGE", all ? "  UID" : "");
     json_array_foreach(jobs, i, job)
     {
         const json_t *nodes = json_object_get(job, "nodes"), *ranks = json_object_get(job, "ranks");
         const char *program = text_of(job, "program"), *slash = strrchr(program, '/');
-        char age[32], alive[32];
+        char age[32], alive[32], uid[32] = "";
+        if (json_is_integer(json_object_get(job, "uid"))) {
+            snprintf(uid, sizeof(uid), "  %" JSON_INTEGER_FORMAT, number_of(job, "uid"));
+        }
         age_of(json_real_value(json_object_get(job, "seconds")), age, sizeof(age));
         snprintf(alive, sizeof(alive), "%zu", json_array_size(nodes));
-        printf("%-16s  %-20.20s  %5s  %6zu  %6zu  %6" JSON_INTEGER_FORMAT "  %-6s  %9s\n",
+        printf("%-16s  %-20.20s  %5s  %6zu  %6zu  %6" JSON_INTEGER_FORMAT "  %-6s  %9s%s\n",
                text_of(job, "job"), slash ? slash + 1 : program, alive, json_array_size(ranks),
                count_with(nodes, "state", "failed") + count_with(ranks, "state", "failed"),
-               number_of(job, "epoch"), text_of(job, "phase"), age);
+               number_of(job, "epoch"), text_of(job, "phase"), age, uid);
     }
 }
 
@@ -172,7 +176,7 @@ static void show_all(const struct options *options, const json_t *jobs, const ch
         return;
     }
     if (n > 0) {
-        show_jobs(jobs);
+        show_jobs(jobs, options->look.all);
     } else if (prefix) {
         fprintf(stderr, "rzps: no job here begins with '%s'\n", prefix);
     }

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/no_memory.h"
+#include "base/printable.h"
 #include "launch/attach_hosts.h"
 #include "launch/show_output.h"
 #include "launch/surroundings.h"
@@ -15,7 +16,6 @@
 #include "port/local_socket.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -52,6 +52,7 @@ struct attach {
     const struct rz_rzrun_options *options;
     struct rz_show_output show;
     char number[17];
+    bool foreign; /* it is of another user, and we are root */
     struct part *parts;
     size_t n_parts;
     struct rz_attach_bridge *bridges; /* [n_bridges], to daemons of other hosts */
@@ -81,61 +82,42 @@ static void number_of(uint64_t job, char number[17])
     snprintf(number, 17, "%016" PRIx64, job);
 }
 
-static bool may_reach(const struct rz_local_name *name)
+/* Why there is no one job to attach to. */
+static void say_none(const struct rz_local_found *found, const char *prefix)
 {
-    return name->uid == geteuid() || geteuid() == 0;
-}
-
-/* Sorted by job: the entries of the requested job, or 0 after an error message. */
-static size_t choose_job(const struct rz_local_name *names, size_t n, const char *prefix,
-                         size_t *first)
-{
-    size_t jobs = 0, foreign = n, of_job = 0;
-    char number[17];
-    for (size_t i = 0; i < n; i++) {
-        if (!rz_local_begins(&names[i], prefix)) {
-            continue;
-        }
-        if (!may_reach(&names[i])) {
-            foreign = i;
-            continue;
-        }
-        if (jobs == 0 || names[i].job != names[*first].job) {
-            *first = jobs ? *first : i;
-            of_job = jobs++ ? of_job : 0;
-        }
-        of_job += names[i].job == names[*first].job;
-    }
-    if (jobs == 1) {
-        return of_job;
-    }
-    if (jobs > 1) {
-        fprintf(stderr, "rzrun: %zu jobs begin with '%s'; give more digits (rzps shows them)\n",
-                jobs, prefix);
-    } else if (foreign < n) {
-        number_of(names[foreign].job, number);
+    char number[17], other[17];
+    if (found->jobs > 1) {
+        number_of(found->names[0].job, number);
+        number_of(found->other.job, other);
+        fprintf(stderr,
+                "rzrun: %u jobs begin with '%s', as %s of uid %u and %s of uid %u; give more "
+                "digits (rzps shows them), or call rzrun as the user of the job\n",
+                found->jobs, prefix, number, (unsigned)found->names[0].uid, other,
+                (unsigned)found->other.uid);
+    } else if (found->foreign) {
+        number_of(found->foreign_name.job, number);
         fprintf(
             stderr,
             "rzrun: job %s belongs to another user (uid %u), and only that user may attach to it\n",
-            number, (unsigned)names[foreign].uid);
+            number, (unsigned)found->foreign_name.uid);
+    } else if (found->taken) {
+        number_of(found->taken_name.job, number);
+        fprintf(stderr,
+                "rzrun: uid %u listens under the name of a job %s of yours: it is not believed, "
+                "and no job of yours on this machine begins with '%s' (rzps shows them)\n",
+                (unsigned)found->taker, number, prefix);
     } else {
         fprintf(stderr, "rzrun: no job on this machine begins with '%s' (rzps shows them)\n",
                 prefix);
     }
-    return 0;
 }
 
-/* Returns false if no daemon answers there, or if it does not accept the request. */
-static bool connect_part(struct part *part, const struct rz_local_name *name)
+/* Returns false if the daemon does not accept the request. */
+static bool connect_part(struct part *part, uint32_t node, int fd)
 {
     static const char question[] = "attach\n";
-    int fd;
-    *part = (struct part){.node = name->node};
-    if (rz_local_connect(name->uid, name->job, name->node, CONNECT_MS, &fd) != RZ_OK) {
-        return false;
-    }
+    *part = (struct part){.node = node};
     if (write(fd, question, sizeof(question) - 1) != (ssize_t)sizeof(question) - 1 ||
-        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0 ||
         rz_frames_open(&part->frames, fd, RZ_LAUNCH_FRAME_MAX) != RZ_OK) {
         close(fd);
         return false;
@@ -143,36 +125,50 @@ static bool connect_part(struct part *part, const struct rz_local_name *name)
     return true;
 }
 
+static void connect_found(struct attach *attach, const struct rz_local_found *found)
+{
+    attach->parts =
+        realloc(attach->parts, (attach->n_bridges + found->n + 1) * sizeof(struct part));
+    rz_need_memory(attach->parts, "for the nodes of the job");
+    for (size_t i = 0; i < found->n; i++) {
+        if (found->jobs > 1) {
+            close(found->fds[i]);
+        } else if (connect_part(&attach->parts[attach->n_parts], found->names[i].node,
+                                found->fds[i])) {
+            attach->n_parts++;
+            number_of(found->names[i].job, attach->number);
+        }
+    }
+    if (found->jobs != 1) {
+        return;
+    }
+    if (attach->n_parts == 0) {
+        number_of(found->names[0].job, attach->number);
+        fprintf(stderr, "rzrun: job %s does not answer; it may have ended just now\n",
+                attach->number);
+    } else if (found->names[0].uid != geteuid()) {
+        attach->foreign = true;
+        fprintf(stderr, "rzrun: job %s belongs to uid %u: control characters are shown as ?\n",
+                attach->number, (unsigned)found->names[0].uid);
+    }
+}
+
 /* The daemons of this machine. Without other hosts it is an error if there are none. */
 static void connect_here(struct attach *attach, const char *prefix)
 {
-    struct rz_local_name *names = NULL;
-    size_t n = 0, first = 0, nodes = 0;
-    if (rz_local_list(geteuid(), true, &names, &n) != RZ_OK) {
+    struct rz_local_found found;
+    rz_status_t status = rz_local_find(prefix, CONNECT_MS, &found);
+    rz_need_memory(status != RZ_ERR_NO_MEMORY, "for the jobs of this machine");
+    if (status != RZ_OK) {
         fprintf(stderr, "rzrun: the jobs of this machine cannot be listed: %s\n", strerror(errno));
         return;
     }
-    bool any = false;
-    for (size_t i = 0; i < n; i++) {
-        any |= rz_local_begins(&names[i], prefix);
+    if (found.jobs != 1 && (found.jobs > 1 || attach->options->n_remote == 0)) {
+        say_none(&found, prefix);
     }
-    if (any || attach->options->n_remote == 0) {
-        nodes = choose_job(names, n, prefix, &first);
-    }
-    attach->parts = realloc(attach->parts, (attach->n_bridges + nodes + 1) * sizeof(struct part));
-    rz_need_memory(attach->parts, "for the nodes of the job");
-    for (size_t i = first; nodes > 0 && i < first + nodes; i++) {
-        if (connect_part(&attach->parts[attach->n_parts], &names[i])) {
-            attach->n_parts++;
-            number_of(names[i].job, attach->number);
-        }
-    }
-    if (nodes > 0 && attach->n_parts == 0) {
-        number_of(names[first].job, attach->number);
-        fprintf(stderr, "rzrun: job %s does not answer; it may have ended just now\n",
-                attach->number);
-    }
-    free(names);
+    connect_found(attach, &found);
+    free(found.names);
+    free(found.fds);
 }
 
 /* False: these are daemons of several jobs, which was reported. */
@@ -247,6 +243,27 @@ static void on_result(struct part *part, const struct rz_launch_result *result)
     part->cut_off = result->cut_off;
     part->n_nodes = result->n_nodes;
     snprintf(part->cause, sizeof(part->cause), "%s", result->cause);
+    rz_printable(part->cause, strlen(part->cause), "\t");
+}
+
+static void attach_refused(struct attach *attach, const char *reason)
+{
+    char text[512];
+    snprintf(text, sizeof(text), "%s", reason);
+    rz_printable(text, strlen(text), "\t");
+    fprintf(stderr, "rzrun: job %s: %s\n", attach->number, text);
+    attach->refused = RZ_EXIT_NO_JOB;
+}
+
+/* What another user's job writes is not given to the terminal of root as it is. */
+static void show_foreign(struct attach *attach, const struct rz_launch_output *output)
+{
+    struct rz_launch_output shown = *output;
+    char *copy = rz_need_copy(output->data, output->data_length, "for output");
+    rz_printable(copy, output->data_length, "\n\t");
+    shown.data = (const uint8_t *)copy;
+    rz_show_output(&attach->show, &shown);
+    free(copy);
 }
 
 static void show_told(struct attach *attach, struct part *part,
@@ -256,7 +273,11 @@ static void show_told(struct attach *attach, struct part *part,
         return;
     }
     if (message->type == RZ_LAUNCH_OUTPUT) {
-        rz_show_output(&attach->show, &message->output);
+        if (attach->foreign) {
+            show_foreign(attach, &message->output);
+        } else {
+            rz_show_output(&attach->show, &message->output);
+        }
         if (rz_show_output_queued(&attach->show) > QUEUE_MAX) {
             rz_show_output_wait(&attach->show, QUEUE_MAX / 2);
         }
@@ -278,8 +299,7 @@ static void on_part_message(struct attach *attach, struct part *part,
         greet(attach, part, &message->listening);
         break;
     case RZ_LAUNCH_REFUSED:
-        fprintf(stderr, "rzrun: job %s: %s\n", attach->number, message->refused.reason);
-        attach->refused = RZ_EXIT_NO_JOB;
+        attach_refused(attach, message->refused.reason);
         break;
     case RZ_LAUNCH_RESULT:
         on_result(part, &message->result);

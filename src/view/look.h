@@ -9,14 +9,15 @@
 #include <jansson.h>
 
 /* Appends to the array `pages` the document of each daemon of the jobs whose number begins with
- * prefix (NULL: all), of this user or of all users. A daemon that does not answer within two
- * seconds is left out, as are those that were not asked within six. RZ_ERR_SYSTEM: the sockets of
+ * prefix (NULL: all), of this user or of all users; each is what the socket's owner says of its own
+ * job, and has `uid`, the owner, if it is another user. A daemon that is silent for two seconds is
+ * left out, as is what has not answered after six. RZ_ERR_SYSTEM: the sockets of
  * this machine cannot be listed. */
 rz_status_t rz_look(const char *prefix, bool all_users, json_t *pages);
 
 /* An array of one document for each job, sorted by their numbers, made of the documents of its
- * daemons, which it changes. A node counts once, however often its document is there: a machine
- * may have several names. */
+ * daemons, which it changes: control characters in texts are shown as '?'. A job is one of a user.
+ * A node counts once, however often its document is there: a machine may have several names. */
 json_t *rz_look_jobs(json_t *pages);
 
 #endif

@@ -18,28 +18,30 @@
 #define BRIDGE_CONNECT_MS 2000
 
 /* False: there is none, or several, which was reported. */
-static bool find_job(const char *prefix, struct rz_local_name *found)
+static bool find_job(const char *prefix, struct rz_local_name *name, int *fd)
 {
-    struct rz_local_name *names = NULL;
-    size_t n = 0, jobs = 0;
+    struct rz_local_found found;
     char host[64] = "this host";
     gethostname(host, sizeof(host) - 1);
-    if (rz_local_list(geteuid(), false, &names, &n) != RZ_OK) {
+    rz_status_t status = rz_local_find(prefix, BRIDGE_CONNECT_MS, &found);
+    bool one = status == RZ_OK && found.jobs == 1 && found.names[0].uid == geteuid();
+    if (status != RZ_OK) {
         fprintf(stderr, "rzd: the jobs of %s cannot be listed: %s\n", host, strerror(errno));
-        return false;
+    } else if (!one) {
+        fprintf(stderr, "rzd: %s jobs on %s begin with '%s'\n", found.jobs > 1 ? "several" : "no",
+                host, prefix);
     }
-    for (size_t i = 0; i < n; i++) {
-        if (rz_local_begins(&names[i], prefix) && (jobs == 0 || names[i].job != found->job)) {
-            *found = names[i];
-            jobs++;
-        }
+    for (size_t i = one ? 1 : 0; i < found.n; i++) {
+        close(found.fds[i]);
     }
-    free(names);
-    if (jobs != 1) {
-        fprintf(stderr, "rzd: %s jobs on %s begin with '%s'\n", jobs == 0 ? "no" : "several", host,
-                prefix);
+    if (one) {
+        *name = found.names[0];
+        *fd = found.fds[0];
+        rz_local_let_wait(*fd); /* pass() does */
     }
-    return jobs == 1;
+    free(found.names);
+    free(found.fds);
+    return one;
 }
 
 /* False: a side has ended. Waits for the side that takes the bytes. */
@@ -65,11 +67,10 @@ int rz_bridge_run(const char *prefix)
     static const char question[] = "attach\n";
     struct rz_local_name name;
     int fd;
-    if (!find_job(prefix, &name)) {
+    if (!find_job(prefix, &name, &fd)) {
         return RZ_EXIT_NO_JOB;
     }
-    if (rz_local_connect(name.uid, name.job, name.node, BRIDGE_CONNECT_MS, &fd) != RZ_OK ||
-        write(fd, question, sizeof(question) - 1) != (ssize_t)sizeof(question) - 1) {
+    if (write(fd, question, sizeof(question) - 1) != (ssize_t)sizeof(question) - 1) {
         fprintf(stderr, "rzd: job %016" PRIx64 " does not answer; it may have ended just now\n",
                 name.job);
         return RZ_EXIT_NO_JOB;
