@@ -323,9 +323,27 @@ void rz_paths_descriptors(void (*visit)(void *arg, int fd), void *arg)
     }
 }
 
+/* What the image has of a transport: its sockets and shared memory were another process's, so it
+ * can be neither used nor closed. A leak checker must not take it for lost. */
+struct abandoned_net {
+    struct rz_net *net;
+    struct abandoned_net *next;
+};
+static struct abandoned_net *abandoned_nets;
+
+static void keep_reachable(struct rz_net *net)
+{
+    struct abandoned_net *kept = net ? malloc(sizeof(*kept)) : NULL;
+    if (kept) {
+        *kept = (struct abandoned_net){.net = net, .next = abandoned_nets};
+        abandoned_nets = kept;
+    }
+}
+
 void rz_paths_abandon(void)
 {
     for (int i = 0; i < RZ_PATH_COUNT; i++) {
+        keep_reachable(rz_engine.paths[i].net);
         rz_engine.paths[i].net = NULL;
         rz_engine.paths[i].spoilt = false;
     }
