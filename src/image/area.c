@@ -28,16 +28,6 @@ static bool map_area(void)
     return true;
 }
 
-void rz_image_note_given(void)
-{
-    struct stat st;
-    for (int i = 0; i < RZ_IMAGE_GIVEN; i++) {
-        bool open = RZ_RAW2(fstat, i, &st) == 0;
-        RZ_AREA->given[i] =
-            open ? (struct rz_image_given){st.st_dev, st.st_ino} : (struct rz_image_given){0, 0};
-    }
-}
-
 /* In the image too: a restored process has an area, as it had one when it was saved. */
 static _Atomic int ready; /* 0: not tried, 1: being made, 2: made, 3: there is none */
 
@@ -51,13 +41,6 @@ bool rz_image_area_ready(void)
         RZ_RAW0(sched_yield);
     }
     return atomic_load(&ready) == 2;
-}
-
-void rz_image_set_given(const struct rz_image_given given[3])
-{
-    if (rz_image_area_ready()) {
-        rz_raw_copy(RZ_AREA->given, given, sizeof(RZ_AREA->given));
-    }
 }
 
 /* After a fork this is another process. */

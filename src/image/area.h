@@ -28,6 +28,7 @@
 #define RZ_IMAGE_DESCRIPTORS (1 << 20)
 #define RZ_IMAGE_EXCLUDED_THREADS 64
 #define RZ_IMAGE_WORDS 512
+#define RZ_IMAGE_NAMESPACES 8
 #define RZ_IMAGE_GIVEN 3 /* descriptors 0, 1 and 2 */
 
 /* Arrays that grow; each has a place of its own, where it never moves. */
@@ -68,6 +69,15 @@ struct rz_image_range {
     uint64_t start, end;
 };
 
+/* What the launcher gave, apart from descriptors. */
+struct rz_image_start {
+    char status[4096]; /* /proc/self/status */
+    char space[RZ_IMAGE_NAMESPACES][48], root[256];
+    int64_t session, group, keys;
+    uint64_t processors[16];
+    int32_t processors_bytes;
+};
+
 struct rz_image_area {
     struct rz_image_tables image; /* what is saved or restored */
     struct rz_image_tables here;  /* the mappings of the process that restores */
@@ -88,6 +98,7 @@ struct rz_image_area {
     int32_t restorer;    /* the thread that restores when all others have ended */
     int32_t park_signal; /* of the thread that stops others */
     struct rz_image_given given[RZ_IMAGE_GIVEN];
+    struct rz_image_start start;
     int32_t given_at[RZ_IMAGE_GIVEN]; /* during a restore: copies of these; -1: it is closed */
     bool park_left;                   /* the handler must stay: its signal may still arrive */
     uint64_t park_action[4];
@@ -120,7 +131,6 @@ struct rz_image_area {
 #define RZ_AREA ((struct rz_image_area *)RZ_IMAGE_REGION)
 
 /* area.c */
-void rz_image_note_given(void);                     /* 0, 1 and 2 as they are now */
 bool rz_image_map_at(uintptr_t at, uint64_t bytes); /* nothing is there; false: something is */
 bool rz_image_area_ready(void); /* makes the area; false: another mapping is there */
 rz_status_t rz_image_refuse(rz_status_t status, const char *format, ...)
@@ -211,6 +221,14 @@ void rz_image_thread_become(const struct rz_image_thread *thread);
 
 /* files.c: which one of the given descriptors this is; -1: none */
 int rz_image_given_of(int fd, const struct stat *st);
+
+/* given.c */
+void rz_image_note_given(void); /* as it is now */
+rz_status_t rz_image_refuse_changed(void);
+bool rz_image_given_processors(const struct rz_image_thread *thread); /* those of the start */
+
+/* locks.c: of this file, into it */
+rz_status_t rz_image_note_lock(struct rz_image_file *file, const char *path);
 
 /* signals.c */
 void rz_image_forget_signals(void);

@@ -116,7 +116,11 @@ static rz_status_t note_file(struct rz_image_tables *image, int fd)
                                .bytes = (uint64_t)st.st_size,
                                .path = text,
                                .mode = st.st_mode};
-    return text == UINT32_MAX ? RZ_ERR_UNSUPPORTED : RZ_OK;
+    if (text == UINT32_MAX) {
+        return RZ_ERR_UNSUPPORTED;
+    }
+    bool plain = S_ISREG(st.st_mode) && given < 0 && same_as < 0;
+    return plain ? rz_image_note_lock(&image->file[image->head.n_files - 1], path) : RZ_OK;
 }
 
 /* fd: the image's. */

@@ -34,6 +34,9 @@ struct rz_image_thread {
     uint64_t fs, tid_at, robust, robust_bytes, mask, rseq;
     uint64_t stack[3]; /* sigaltstack */
     uint64_t processors[16];
+    uint64_t schedule[6]; /* sched_attr */
+    uint64_t timer_slack, gs, memory_nodes[16];
+    int32_t io_priority, memory_mode, parent_signal, processors_own;
     int32_t tid, processors_bytes;
     int32_t slot, unused; /* its place among the parked threads, which its handler knows */
     char name[16];
@@ -52,7 +55,16 @@ struct rz_image_region {
     uint8_t protection, shared, kind, id_bytes, id[20];
 };
 
+enum rz_image_lock {
+    RZ_LOCK_NONE,
+    RZ_LOCK_FLOCK,   /* flock */
+    RZ_LOCK_PROCESS, /* fcntl, F_SETLK */
+    RZ_LOCK_FILE,    /* F_OFD_SETLK */
+};
+
 struct rz_image_file {
+    int32_t lock, lock_type;
+    uint64_t lock_start, lock_bytes; /* bytes 0: to the end */
     int32_t fd, flags, close_on_exec;
     int32_t same_as; /* another descriptor of the same open file; -1: none before it */
     int32_t given;   /* 0 to 2: what the launcher gave under this number; -1: a file */
@@ -80,6 +92,8 @@ struct rz_image_head {
     struct rz_page_hash hash; /* of the tables, the index, and the head without it */
     uint32_t n_threads, n_regions, n_files, n_text, n_signals;
     int32_t pid;
+    int32_t dumpable, huge_pages_off, subreaper, no_new_privileges;
+    uint64_t personality;
     uint32_t leader; /* the kernel's first thread; n_threads: it has ended */
     uint32_t folder, program, mask_of_files;
     uint64_t brk, vdso, vdso_hash, processor[3], vector_permission;

@@ -6,6 +6,7 @@
 
 #include <cpuid.h>
 #include <fcntl.h>
+#include <linux/prctl.h>
 
 #define GET_VECTOR_PERMISSION 0x1022 /* arch_prctl: which states a program has asked for */
 
@@ -33,6 +34,16 @@ uint64_t rz_image_vdso(const struct rz_image_tables *tables, uint64_t *hash)
     return vdso->start;
 }
 
+static void note_controls(struct rz_image_head *head)
+{
+    head->dumpable = (int32_t)RZ_RAW1(prctl, PR_GET_DUMPABLE);
+    head->huge_pages_off = (int32_t)RZ_RAW5(prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0);
+    head->subreaper = 0;
+    RZ_RAW2(prctl, PR_GET_CHILD_SUBREAPER, &head->subreaper);
+    head->no_new_privileges = (int32_t)RZ_RAW5(prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+    head->personality = (uint64_t)RZ_RAW1(personality, 0xffffffff);
+}
+
 rz_status_t rz_image_note_process(struct rz_image_tables *image)
 {
     struct rz_image_head *head = &image->head;
@@ -49,6 +60,7 @@ rz_status_t rz_image_note_process(struct rz_image_tables *image)
     for (int i = 0; i < RZ_IMAGE_LIMITS; i++) {
         RZ_RAW4(prlimit64, 0, i, 0, head->limit[i]);
     }
+    note_controls(head);
     head->mask_of_files = (uint32_t)RZ_RAW1(umask, 0);
     RZ_RAW1(umask, head->mask_of_files);
     if (RZ_RAW2(getcwd, path, sizeof(path)) < 0 || path[0] != '/') {

@@ -59,5 +59,6 @@ rz_status_t rz_image_refuse_others(void)
                                                    "(GLIBC_TUNABLES=glibc.cpu.x86_shstk=off)");
     }
     rz_status_t status = refuse_children();
-    return status != RZ_OK ? status : refuse_timers();
+    status = status == RZ_OK ? refuse_timers() : status;
+    return status == RZ_OK ? rz_image_refuse_changed() : status;
 }

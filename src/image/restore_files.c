@@ -5,6 +5,7 @@
 #include "image/raw_call.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 static bool stays(int fd)
@@ -70,6 +71,26 @@ static void open_file(const struct rz_image_file *file, const char *path)
     }
 }
 
+/* The process that was saved has ended, and has no locks any more. */
+static void restore_lock(const struct rz_image_file *file, const char *path)
+{
+    const struct flock region = {.l_type = (short)file->lock_type,
+                                 .l_whence = SEEK_SET,
+                                 .l_start = (off_t)file->lock_start,
+                                 .l_len = (off_t)file->lock_bytes};
+    long error = 0;
+    if (file->lock == RZ_LOCK_FLOCK) {
+        error =
+            RZ_RAW2(flock, file->fd, (file->lock_type == F_RDLCK ? LOCK_SH : LOCK_EX) | LOCK_NB);
+    } else if (file->lock != RZ_LOCK_NONE) {
+        error =
+            RZ_RAW3(fcntl, file->fd, file->lock == RZ_LOCK_FILE ? F_OFD_SETLK : F_SETLK, &region);
+    }
+    if (error != 0) {
+        rz_restore_fail("another process has the lock of ", path);
+    }
+}
+
 static void restore_file(const struct rz_image_file *file)
 {
     const char *path = RZ_AREA->image.text + file->path;
@@ -94,6 +115,7 @@ static void restore_file(const struct rz_image_file *file)
         RZ_RAW2(ftruncate, file->fd, file->bytes);
     }
     RZ_RAW3(lseek, file->fd, file->offset, SEEK_SET);
+    restore_lock(file, path);
 }
 
 /* What the launcher gave has its numbers. */

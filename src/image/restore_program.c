@@ -9,6 +9,7 @@
 #include "image/raw_call.h"
 
 #include <linux/futex.h>
+#include <linux/prctl.h>
 #include <sched.h>
 
 #define SET_FS 0x1002
@@ -61,6 +62,21 @@ static void await_ends(void)
     }
 }
 
+static void restore_controls(const struct rz_image_head *head)
+{
+    if (head->dumpable == 0 || head->dumpable == 1) {
+        RZ_RAW2(prctl, PR_SET_DUMPABLE, head->dumpable);
+    }
+    if (head->huge_pages_off >= 0) {
+        RZ_RAW5(prctl, PR_SET_THP_DISABLE, head->huge_pages_off, 0, 0, 0);
+    }
+    RZ_RAW2(prctl, PR_SET_CHILD_SUBREAPER, head->subreaper);
+    if (head->no_new_privileges == 1) {
+        RZ_RAW5(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    }
+    RZ_RAW1(personality, head->personality);
+}
+
 static void restore_process(void)
 {
     const struct rz_image_head *head = &RZ_AREA->image.head;
@@ -68,10 +84,12 @@ static void restore_process(void)
     if (RZ_RAW1(chdir, folder) != 0) {
         rz_restore_fail("there is no more folder ", folder);
     }
+    restore_controls(head);
     RZ_RAW1(umask, head->mask_of_files);
     for (int i = 0; i < RZ_IMAGE_LIMITS; i++) {
-        uint64_t limit[2]; /* hard limits are the launcher's */
+        uint64_t limit[2]; /* hard limits are the launcher's, or below */
         if (RZ_RAW4(prlimit64, 0, i, 0, limit) == 0) {
+            limit[1] = head->limit[i][1] < limit[1] ? head->limit[i][1] : limit[1];
             limit[0] = head->limit[i][0] < limit[1] ? head->limit[i][0] : limit[1];
             RZ_RAW4(prlimit64, 0, i, limit, 0);
         }

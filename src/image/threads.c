@@ -12,6 +12,9 @@
 #include <signal.h>
 
 #define GET_FS 0x1003
+#define SET_GS 0x1001
+#define GET_GS 0x1004
+#define IO_OF_THREAD 1        /* ioprio_get, IOPRIO_WHO_PROCESS */
 #define OWN_RETURN 0x04000000 /* SA_RESTORER */
 #define RSEQ_BYTES 32
 #define RSEQ_SIGNATURE 0x53053053
@@ -21,6 +24,55 @@
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak, visibility("default")));
 extern const unsigned __rseq_size __attribute__((weak, visibility("default")));
+
+/* Scheduling and placement, and what else the kernel keeps for each thread. */
+static void note_properties(struct rz_image_thread *thread)
+{
+    rz_raw_zero(thread->schedule, sizeof(thread->schedule));
+    RZ_RAW4(sched_getattr, 0, thread->schedule, sizeof(thread->schedule), 0);
+    thread->io_priority = (int32_t)RZ_RAW2(ioprio_get, IO_OF_THREAD, 0);
+    thread->timer_slack = (uint64_t)RZ_RAW1(prctl, PR_GET_TIMERSLACK);
+    thread->memory_mode = 0;
+    if (RZ_RAW5(get_mempolicy, &thread->memory_mode, thread->memory_nodes,
+                8 * sizeof(thread->memory_nodes), 0, 0) != 0) {
+        thread->memory_mode = 0;
+    }
+    thread->parent_signal = 0;
+    RZ_RAW2(prctl, PR_GET_PDEATHSIG, &thread->parent_signal);
+    thread->gs = 0;
+    RZ_RAW2(arch_prctl, GET_GS, &thread->gs);
+}
+
+/* What the system refuses (a higher priority) is left as it is: it changes no result. */
+static void become_properties(const struct rz_image_thread *thread)
+{
+    struct rz_image_thread is;
+    note_properties(&is);
+    bool same = true;
+    for (int i = 0; i < 6; i++) {
+        same = same && is.schedule[i] == thread->schedule[i];
+    }
+    if (!same) {
+        RZ_RAW3(sched_setattr, 0, thread->schedule, 0);
+    }
+    if (is.io_priority != thread->io_priority) {
+        RZ_RAW3(ioprio_set, IO_OF_THREAD, 0, thread->io_priority);
+    }
+    if (is.timer_slack != thread->timer_slack) {
+        RZ_RAW2(prctl, PR_SET_TIMERSLACK, thread->timer_slack);
+    }
+    if (is.memory_mode != 0 || thread->memory_mode != 0) {
+        RZ_RAW3(set_mempolicy, thread->memory_mode,
+                thread->memory_mode ? thread->memory_nodes : NULL,
+                thread->memory_mode ? 8 * sizeof(thread->memory_nodes) : 0);
+    }
+    if (is.parent_signal != thread->parent_signal) {
+        RZ_RAW2(prctl, PR_SET_PDEATHSIG, thread->parent_signal);
+    }
+    if (is.gs != thread->gs) {
+        RZ_RAW2(arch_prctl, SET_GS, thread->gs);
+    }
+}
 
 void rz_image_thread_note(struct rz_image_thread *thread)
 {
@@ -32,6 +84,8 @@ void rz_image_thread_note(struct rz_image_thread *thread)
     thread->tid = (int32_t)RZ_RAW0(gettid);
     thread->processors_bytes =
         (int32_t)RZ_RAW3(sched_getaffinity, 0, sizeof(thread->processors), thread->processors);
+    thread->processors_own = !rz_image_given_processors(thread);
+    note_properties(thread);
     bool registered = &__rseq_size && __rseq_size != 0;
     thread->rseq = registered ? thread->fs + (uint64_t)__rseq_offset : 0;
 }
@@ -54,7 +108,9 @@ void rz_image_thread_become(const struct rz_image_thread *thread)
     RZ_RAW2(set_robust_list, thread->robust, thread->robust_bytes);
     RZ_RAW2(sigaltstack, thread->stack, 0);
     RZ_RAW2(prctl, PR_SET_NAME, thread->name);
-    if (RZ_AREA->in_place && thread->processors_bytes > 0) { /* elsewhere the launcher's hold */
+    become_properties(thread);
+    if ((RZ_AREA->in_place || thread->processors_own) && /* else the launcher's hold */
+        thread->processors_bytes > 0) {
         RZ_RAW3(sched_setaffinity, 0, thread->processors_bytes, thread->processors);
     }
     if (thread->rseq != 0) {

@@ -12,6 +12,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fenv.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -21,8 +24,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -323,7 +340,345 @@ static void end_itimer(void)
     say("itimer: each %ld us\n", (long)was.it_interval.tv_usec);
 }
 
+/* ---- Properties ---- */
+
+static void make_properties(void)
+{
+    cpu_set_t set, one;
+    struct rlimit limit = {.rlim_cur = 4096, .rlim_max = 8192};
+    sched_getaffinity(0, sizeof(set), &set);
+    CPU_ZERO(&one);
+    for (int i = CPU_SETSIZE - 1; CPU_COUNT(&one) == 0 && i >= 0; i--) {
+        if (CPU_ISSET(i, &set)) {
+            CPU_SET(i, &one);
+        }
+    }
+    need(sched_setaffinity(0, sizeof(one), &one) == 0, "sched_setaffinity");
+    need(nice(3) >= 0 && setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 30, 1 << 30}) == 0 &&
+             setrlimit(RLIMIT_CORE, &limit) == 0,
+         "limits");
+    const unsigned long node = 1;
+    sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
+    syscall(SYS_set_mempolicy, 1 /* MPOL_PREFERRED */, &node, 2);
+    syscall(SYS_ioprio_set, 1, 0, 3 << 13); /* idle */
+    umask(027);
+    need(chdir(folder) == 0, "chdir");
+    prctl(PR_SET_NAME, "a name");
+    prctl(PR_SET_TIMERSLACK, 123456);
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    personality(personality(0xffffffff) | SHORT_INODE);
+}
+
+static void end_properties(void)
+{
+    cpu_set_t set;
+    struct rlimit size, core;
+    char name[16] = "", here[4096] = "", there[4096] = "";
+    int reaper = 0, parent = 0, memory = 0;
+    syscall(SYS_get_mempolicy, &memory, NULL, 0, NULL, 0);
+    sched_getaffinity(0, sizeof(set), &set);
+    getrlimit(RLIMIT_FSIZE, &size);
+    getrlimit(RLIMIT_CORE, &core);
+    prctl(PR_GET_NAME, name);
+    prctl(PR_GET_CHILD_SUBREAPER, &reaper);
+    prctl(PR_GET_PDEATHSIG, &parent);
+    say("properties: %d processor, nice %d, limits %ld %ld %ld, io %ld, umask %o, %s, \"%s\"\n",
+        CPU_COUNT(&set), getpriority(PRIO_PROCESS, 0), (long)size.rlim_max, (long)core.rlim_cur,
+        (long)core.rlim_max, syscall(SYS_ioprio_get, 1, 0), umask(0),
+        realpath(folder, there) && strcmp(getcwd(here, sizeof(here)), there) == 0 ? "there" : here,
+        name);
+    say("controls: slack %d, no huge pages %d, reaper %d, parent %d, no privileges %d, %x\n",
+        prctl(PR_GET_TIMERSLACK), prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0), reaper, parent,
+        prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), personality(0xffffffff) & SHORT_INODE);
+    say("policies: %d %d\n", sched_getscheduler(0), memory);
+}
+
+/* ---- Registers and stacks ---- */
+
+enum { STACK_BYTES = 1 << 16, GS_BASE = 0x5000 };
+static char stack[STACK_BYTES];
+static volatile bool on_it;
+
+static void make_registers(void)
+{
+    fesetround(FE_UPWARD);
+    syscall(SYS_arch_prctl, 0x1001 /* ARCH_SET_GS */, GS_BASE);
+}
+
+static void end_registers(void)
+{
+    unsigned long gs = 0;
+    volatile double third = 1;
+    third /= 3;
+    syscall(SYS_arch_prctl, 0x1004 /* ARCH_GET_GS */, &gs);
+    say("registers: %d, %.20g, %lx\n", fegetround() == FE_UPWARD, third, gs);
+    fesetround(FE_TONEAREST);
+}
+
+static void on_stack(int number)
+{
+    char here = (char)number;
+    uintptr_t at = (uintptr_t)&here;
+    on_it = at >= (uintptr_t)stack && at < (uintptr_t)stack + STACK_BYTES;
+}
+
+static void make_stack(void)
+{
+    struct sigaction action = {.sa_handler = on_stack, .sa_flags = SA_ONSTACK};
+    need(sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = STACK_BYTES}, NULL) == 0 &&
+             sigaction(SIGURG, &action, NULL) == 0,
+         "sigaltstack");
+}
+
+static void end_stack(void)
+{
+    raise(SIGURG);
+    say("stack: %d\n", on_it);
+}
+
+/* ---- Files ---- */
+
+static int flocked, processed, filed, offsets[2];
+static FILE *appends;
+
+static int open_as(const char *name)
+{
+    int fd = open(path_of(name), O_RDWR | O_CREAT, 0600);
+    need(fd >= 0, name);
+    return fd;
+}
+
+static void make_locks(void)
+{
+    const struct flock some = {.l_type = F_WRLCK, .l_start = 10, .l_len = 20};
+    flocked = open_as("flocked");
+    processed = open_as("processed");
+    filed = open_as("filed");
+    need(flock(flocked, LOCK_EX) == 0 && fcntl(processed, F_SETLK, &some) == 0 &&
+             fcntl(filed, F_OFD_SETLK, &some) == 0,
+         "locks");
+}
+
+/* Another process cannot have them. */
+static void end_locks(void)
+{
+    int status, free = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct flock first = {.l_type = F_WRLCK, .l_start = 29, .l_len = 1}, second = first;
+        free = flock(open_as("flocked"), LOCK_EX | LOCK_NB) == 0;
+        fcntl(open_as("processed"), F_GETLK, &first);
+        fcntl(open_as("filed"), F_OFD_GETLK, &second);
+        _exit(free | (first.l_type == F_UNLCK) << 1 | (second.l_type == F_UNLCK) << 2);
+    }
+    waitpid(pid, &status, 0);
+    say("locks of files: %d free\n", WEXITSTATUS(status));
+}
+
+/* Two descriptors share an offset, and a file is appended to all the time. */
+static void make_files(void)
+{
+    offsets[0] = open_as("shared");
+    offsets[1] = dup(offsets[0]);
+    appends = fopen(path_of("appended"), "a");
+    need(offsets[1] >= 0 && appends, "files");
+}
+
+static void step_files(int step)
+{
+    char line[16];
+    int n = snprintf(line, sizeof(line), "%d\n", step);
+    need(write(offsets[step % 2], line, (size_t)n) == n, "write");
+    fputs(line, appends);
+    fflush(appends);
+}
+
+static int count_lines(const char *name)
+{
+    FILE *file = fopen(path_of(name), "r");
+    int lines = 0;
+    for (int number; fscanf(file, "%d", &number) == 1 && number == lines;) {
+        lines++;
+    }
+    bool whole = feof(file);
+    fclose(file);
+    return whole ? lines : -1;
+}
+
+static void end_files(void)
+{
+    say("files: %d %d of %d\n", count_lines("shared"), count_lines("appended"), steps);
+}
+
 /* ---- What cannot be saved ---- */
+
+static bool missing; /* the system does not let this process have it */
+
+static void may(bool holds)
+{
+    missing = missing || !holds;
+}
+
+static void make_socket(void)
+{
+    int ends[2];
+    may(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+}
+
+static void make_pipe(void)
+{
+    int ends[2];
+    may(pipe(ends) == 0);
+}
+
+static void make_epoll(void)
+{
+    may(epoll_create1(0) >= 0);
+}
+
+static void make_eventfd(void)
+{
+    may(eventfd(0, 0) >= 0);
+}
+
+static void make_timerfd(void)
+{
+    may(timerfd_create(CLOCK_MONOTONIC, 0) >= 0);
+}
+
+static void make_signalfd(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    may(signalfd(-1, &none, 0) >= 0);
+}
+
+static void make_inotify(void)
+{
+    may(inotify_init1(0) >= 0);
+}
+
+static void make_pidfd(void)
+{
+    may(syscall(SYS_pidfd_open, getpid(), 0) >= 0);
+}
+
+static void make_io_uring(void)
+{
+    char parameters[120] = "";
+    may(syscall(SYS_io_uring_setup, 4, parameters) >= 0);
+}
+
+static void make_userfaultfd(void)
+{
+    may(syscall(SYS_userfaultfd, 1 /* UFFD_USER_MODE_ONLY */) >= 0);
+}
+
+static void make_memfd(void)
+{
+    may(memfd_create("state", 0) >= 0);
+}
+
+static void make_nameless_file(void)
+{
+    may(tmpfile());
+}
+
+static void make_timer(void)
+{
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_NONE};
+    may(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+}
+
+static void make_child(void)
+{
+    if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (getppid() != 1) {
+            pause();
+        }
+        _exit(0);
+    }
+}
+
+static void make_shared_memory(void)
+{
+    may(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+}
+
+static void make_segment(void)
+{
+    int id = shmget(IPC_PRIVATE, 4096, 0600);
+    may(id >= 0 && shmat(id, NULL, 0) != (void *)-1 && shmctl(id, IPC_RMID, NULL) == 0);
+}
+
+static void make_mapped_file(void)
+{
+    int fd = open_as("mapped");
+    may(ftruncate(fd, 4096) == 0 &&
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED);
+}
+
+static void make_removed_folder(void)
+{
+    const char *path = path_of("removed");
+    may(mkdir(path, 0700) == 0 && chdir(path) == 0 && rmdir(path) == 0);
+}
+
+static void make_several_locks(void)
+{
+    struct flock some = {.l_type = F_WRLCK, .l_start = 10, .l_len = 20};
+    int fd = open_as("several");
+    may(flock(fd, LOCK_EX) == 0 && fcntl(fd, F_SETLK, &some) == 0);
+}
+
+static void make_lease(void)
+{
+    may(fcntl(open_as("lease"), F_SETLEASE, F_WRLCK) == 0);
+}
+
+static void make_seccomp(void)
+{
+    struct sock_filter allow = {.code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW};
+    struct sock_fprog program = {.len = 1, .filter = &allow};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    may(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static void make_capabilities(void)
+{
+    may(prctl(PR_CAPBSET_DROP, 26 /* CAP_SYS_TTY_CONFIG */, 0, 0, 0) == 0);
+}
+
+static void make_namespace(void)
+{
+    may(unshare(CLONE_NEWUTS) == 0);
+}
+
+static void make_root(void)
+{
+    may(chroot(folder) == 0);
+}
+
+static void make_keyring(void)
+{
+    may(syscall(SYS_keyctl, 0, -2, 1) >= 0);
+}
+
+static void make_protection_keys(void)
+{
+    may(pkey_alloc(0, 0) > 0);
+}
+
+static void make_segments(void)
+{
+    const unsigned entry[4] = {0, 0x10000000, 1, 0x51};
+    may(syscall(SYS_modify_ldt, 1, entry, sizeof(entry)) == 0);
+}
 
 static void make_pipe_on_output(void)
 {
@@ -355,6 +710,38 @@ static const struct mode {
     {"threads", make_threads, step_threads, end_threads},
     {"signals", make_signals, NULL, end_signals},
     {"itimer", make_itimer, step_itimer, end_itimer},
+    {"properties", make_properties, NULL, end_properties},
+    {"registers", make_registers, NULL, end_registers},
+    {"stack", make_stack, NULL, end_stack},
+    {"locks", make_locks, NULL, end_locks},
+    {"files", make_files, step_files, end_files},
+    {"socket", make_socket, NULL, NULL},
+    {"pipe", make_pipe, NULL, NULL},
+    {"epoll", make_epoll, NULL, NULL},
+    {"eventfd", make_eventfd, NULL, NULL},
+    {"timerfd", make_timerfd, NULL, NULL},
+    {"signalfd", make_signalfd, NULL, NULL},
+    {"inotify", make_inotify, NULL, NULL},
+    {"pidfd", make_pidfd, NULL, NULL},
+    {"io_uring", make_io_uring, NULL, NULL},
+    {"userfaultfd", make_userfaultfd, NULL, NULL},
+    {"memfd", make_memfd, NULL, NULL},
+    {"nameless-file", make_nameless_file, NULL, NULL},
+    {"timer", make_timer, NULL, NULL},
+    {"child", make_child, NULL, NULL},
+    {"shared-memory", make_shared_memory, NULL, NULL},
+    {"segment", make_segment, NULL, NULL},
+    {"mapped-file", make_mapped_file, NULL, NULL},
+    {"removed-folder", make_removed_folder, NULL, NULL},
+    {"several-locks", make_several_locks, NULL, NULL},
+    {"lease", make_lease, NULL, NULL},
+    {"seccomp", make_seccomp, NULL, NULL},
+    {"capabilities", make_capabilities, NULL, NULL},
+    {"namespace", make_namespace, NULL, NULL},
+    {"root", make_root, NULL, NULL},
+    {"keyring", make_keyring, NULL, NULL},
+    {"protection-keys", make_protection_keys, NULL, NULL},
+    {"segments", make_segments, NULL, NULL},
     {"pipe-on-output", make_pipe_on_output, NULL, end_pipe_on_output},
 };
 enum { MODES = sizeof(modes) / sizeof(*modes) };
@@ -423,7 +810,7 @@ int main(int argc, char **argv)
             modes[i].end();
         }
     }
-    fputs(said, stdout);
+    fputs(missing ? "not here\n" : said, stdout);
     MPI_Finalize();
     return 0;
 }
