@@ -5,6 +5,7 @@
 #include "launch/attach.h"
 #include "launch/attempts.h"
 #include "launch/program.h"
+#include "launch/rewind_check.h"
 #include "launch/rzrun_options.h"
 #include "port/kill_point.h"
 #include "launch/surroundings.h"
@@ -197,7 +198,8 @@ int main(int argc, char **argv)
     }
     rz_debugger_apply(&options);
     find_beside("rzd", daemon, sizeof(daemon));
-    int status = rz_attempts_run(&options, daemon);
+    int status = options.rewind_check ? rz_rewind_check_run(&options, daemon)
+                                      : rz_attempts_run(&options, daemon);
     for (uint32_t i = 0; i < options.n_contexts; i++) {
         free(options.contexts[i].executable);
     }

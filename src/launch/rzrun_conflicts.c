@@ -34,6 +34,7 @@
     OPTION(rewind_or_abort, "--rewind-or-abort", o->rewind_or_abort)                               \
     OPTION(rewind_output, "--rewind-output", o->rewind_output_given)                               \
     OPTION(rewind_scheme, "--rewind-scheme", o->rewind_scheme_given)                               \
+    OPTION(restart, "--restart", o->restart)                                                       \
     OPTION(spares, "--spares", o->n_spares > 0 || o->all_spares)                                   \
     OPTION(spool, "--spool", o->spool_given)                                                       \
     OPTION(story, "--story", o->story)                                                             \
@@ -67,7 +68,10 @@ static const struct {
     {LOOK_trace, LOOK_detach, STAYS},
     {LOOK_story, LOOK_detach, STAYS},
     {LOOK_progress, LOOK_detach, STAYS},
-    {LOOK_rewind_check, LOOK_detach, STAYS},
+    {LOOK_rewind_check, LOOK_detach, "the first says its answer at the end"},
+    {LOOK_rewind_check, LOOK_checkpoint_dir, "the first runs the program several times"},
+    {LOOK_rewind_check, LOOK_restart, "the first runs the program several times"},
+    {LOOK_rewind_check, LOOK_inject, "the first kills a rank by itself"},
     {LOOK_rewind_hold, LOOK_detach, STAYS},
     {LOOK_on_failure_restart, LOOK_detach, "rzrun must stay to restart the job"},
     {LOOK_netns, LOOK_detach, "the nodes cannot be reached from outside their networks"},

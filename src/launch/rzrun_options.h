@@ -141,6 +141,7 @@ struct rz_rzrun_options {
     bool rewind, rewind_or_abort, rewind_check;
     enum rz_rewound_output rewind_output;
     rz_time rewind_every;
+    struct rz_check_run *check; /* this is a run of --rewind-check (rewind_check.h), or NULL */
     int signal_checkpoint; /* ends the job as SIGTERM does, after the newest checkpoint is in files;
                               0: none */
 };

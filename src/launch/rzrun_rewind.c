@@ -3,7 +3,6 @@
 #include "launch/rzrun_rewind.h"
 
 #include "cli/quantity.h"
-#include "launch/inject.h"
 
 #include <string.h>
 
@@ -60,9 +59,11 @@ const struct rz_cli_option rz_rzrun_rewind[] = {
      "End the job if a rank cannot be saved, instead of going on without a new snapshot.",
      take_rewind_or_abort},
     {"--rewind-check", NULL, NULL,
-     "Find out whether --rewind is for this program: it runs for about three seconds, is saved and "
-     "killed, and continues in new processes; then the job ends, and rzrun says yes, or why not "
-     "(status 1).",
+     "Find out whether --rewind is for this program: it is saved twice, a rank is killed, all "
+     "continue in new processes to the end, and what it prints, which is not shown, is compared "
+     "with undisturbed runs. rzrun says that it can be rewound (status 0), that it cannot or "
+     "differs "
+     "(status 1), or that there is no answer (status 11), and why; within --timeout, or 120s.",
      take_rewind_check},
     {"--rewind-output", NULL, "HOW",
      "What a rank has written after the image from which it continues, it writes again. drop "
@@ -97,18 +98,10 @@ static bool anywhere(const struct rz_rzrun_options *options, const char *entry)
     return set;
 }
 
-/* A snapshot each second; after the second one a rank is killed. */
+/* It runs the program several times, as it needs (rewind_check.h). */
 static void settle_check(struct rz_rzrun_options *options)
 {
-    static const char kill[] = "kill rank 0 at 2500ms";
-    const char *why;
-    if (options->n_faults == RZ_FAULTS_MAX ||
-        !rz_fault_parse(kill, &options->faults[options->n_faults], &why)) {
-        rz_cli_refuse(&rz_rzrun_cli, "--rewind-check kills a rank by itself: leave out --inject");
-    }
-    options->n_faults++;
     options->rewind = options->rewind_or_abort = true;
-    options->rewind_every = options->rewind_every ? options->rewind_every : RZ_SECOND;
 }
 
 /* Images are the only checkpoints of the job: there is one setting, with two names. */

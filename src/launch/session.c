@@ -166,28 +166,15 @@ static void on_recovered(void *arg, const struct rz_recovery_times *times)
     if (session->attempts->report) {
         rz_html_report_recovered(session->attempts->report, times);
     }
-    if (session->options->rewind_check && times->generation > 0) {
-        fprintf(stderr,
-                "rzrun: this program can be rewound: all ranks were saved, ended, and "
-                "restored in new processes (in %.0f ms)\n",
-                times->whole_ms);
-        session->rewound = true;
-        rz_outcome_decide(&session->referee.outcome, 0, "%s", "");
-        rz_launch_session_end(session, 0);
-    }
+    rz_session_check_recovered(session, times->generation);
 }
 
-/* A generation was given up. If there are files the job is about to end, and to begin again.
- * --rewind-check: a rank could not be restored, and its daemon has said why. */
+/* A generation was given up, and its daemon has said why. If there are files the job is about to
+ * end, and to begin again. */
 static void on_fell_back(struct rz_launch_session *session, uint64_t number)
 {
     rz_checkpoints_give_up(&session->attempts->checkpoints, number);
-    if (!session->options->rewind_check || session->ending) {
-        return;
-    }
-    rz_outcome_decide(&session->referee.outcome, EXIT_FAILURE, "%s",
-                      "this program cannot be rewound: a rank could not be restored");
-    rz_launch_session_end(session, 0);
+    rz_session_check_fell_back(session);
 }
 
 static void on_settled(void *arg, uint32_t by, const struct rz_launch_event *event)
@@ -210,6 +197,7 @@ static void on_event(struct rz_launch_session *session, struct rz_node *node,
 {
     rz_story_record(&session->story, node->index, event);
     rz_settled_event(&session->settled, node->index, event);
+    rz_session_check_event(session, event);
     if (event->kind == RZ_EVENT_RECORD_EPOCH && event->epoch > node->epoch) {
         node->epoch = event->epoch;
         session->epoch = event->epoch > session->epoch ? event->epoch : session->epoch;
@@ -327,6 +315,7 @@ static void take_message(struct rz_launch_session *session, struct rz_node *node
     }
     rz_session_tell(session, node->index, message);
     rz_session_report_message(session, message);
+    rz_session_check_message(session, message);
     bool over = rz_referee_take(&session->referee, node->index, message, &grace_ms);
     switch (message->type) {
     case RZ_LAUNCH_LISTENING:
@@ -501,6 +490,7 @@ static void open_events(struct rz_launch_session *session)
         rz_session_arm(session->bound, timeout);
     }
     rz_session_silence_open(session);
+    rz_session_check_open(session);
 }
 
 /* Returns false if the job could not be started. */
@@ -582,6 +572,7 @@ static void close_events(struct rz_launch_session *session)
     rz_session_save_close(session);
     rz_session_readmit_close(session);
     rz_session_preload_close(session);
+    rz_session_check_close(session);
 }
 
 static void close_report(struct rz_launch_session *session)
@@ -653,13 +644,6 @@ static int conclude_job(struct rz_launch_session *session)
     } else {
         status = look_for_restart(session, status);
     }
-    if (session->options->rewind_check && !session->rewound) {
-        if (status == 0) {
-            fprintf(stderr, "rzrun: --rewind-check: the program ended before it was tried; it must "
-                            "run for four seconds or more\n");
-        }
-        status = status != 0 ? status : EXIT_FAILURE;
-    }
     rz_session_tell_end(session, status);
     rz_story_refused(&session->story, session->referee.outcome.refused,
                      session->options->layout.n_nodes);
@@ -670,6 +654,10 @@ static int conclude_job(struct rz_launch_session *session)
     rz_session_report_end(session, status, cause);
     if (session->cases && !rz_cases_close(session->cases, status, &why)) {
         fprintf(stderr, "rzrun: --cases %s: %s\n", session->options->cases, why);
+    }
+    if (session->options->check) {
+        rz_session_check_over(session, status, cause);
+        return status;
     }
     if (session->attempts->again) {
         fprintf(stderr, "rzrun: %s; the job restarts (%u)\n", cause ? cause : "a failure",

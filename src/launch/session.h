@@ -86,7 +86,6 @@ struct rz_launch_session {
     struct rz_referee referee;
     struct rz_settled settled; /* the failures of nodes that story and case files report */
     struct rz_story story;
-    bool rewound;           /* --rewind-check has its answer */
     struct rz_cases *cases; /* NULL: not requested */
     struct event *signals[RZ_SESSION_SIGNALS], *stdin_readable, *stdin_later, *bound, *last_word;
     struct event *written[RZ_SHOW_STREAMS], *output_late;
@@ -248,6 +247,19 @@ void rz_session_save_close(struct rz_launch_session *session);
 void rz_session_readmit_open(struct rz_launch_session *session);
 void rz_session_readmit_close(struct rz_launch_session *session);
 
+/* session_check.c: a run of --rewind-check (rewind_check.h); otherwise these do nothing. output:
+ * whether it was taken, and is not shown. over: only in such a run. */
+void rz_session_check_open(struct rz_launch_session *session);
+void rz_session_check_event(struct rz_launch_session *session, const struct rz_launch_event *event);
+void rz_session_check_recovered(struct rz_launch_session *session, uint64_t generation);
+void rz_session_check_fell_back(struct rz_launch_session *session);
+bool rz_session_check_output(struct rz_launch_session *session,
+                             const struct rz_launch_message *message);
+void rz_session_check_message(struct rz_launch_session *session,
+                              const struct rz_launch_message *message);
+void rz_session_check_over(struct rz_launch_session *session, int status, const char *cause);
+void rz_session_check_close(struct rz_launch_session *session);
+
 /* session_detach.c: all processes are there, or the job is over already, and it does not need us
  * any more; and what follows when nodes have said that they can continue without us, and that they
  * do. */
@@ -261,6 +273,8 @@ void rz_session_heard(struct rz_launch_session *session, struct rz_node *node,
                       const struct rz_launch_message *message);
 
 /* session_faults.c: faults by time, once all ranks are initialised; and faults by iteration. */
+/* Whether the rank ran, and is killed. */
+bool rz_session_kill_rank(struct rz_launch_session *session, uint32_t rank);
 void rz_session_arm_faults(struct rz_launch_session *session);
 void rz_session_faults_at_iteration(struct rz_launch_session *session, uint64_t iteration);
 

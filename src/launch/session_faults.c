@@ -118,6 +118,16 @@ static void tell_kill(struct rz_launch_session *session, uint32_t node)
     rz_settled_event(&session->settled, node, &event);
 }
 
+bool rz_session_kill_rank(struct rz_launch_session *session, uint32_t rank)
+{
+    const struct rz_rank *victim = &session->referee.outcome.ranks[rank];
+    if (session->ending || victim->state != RZ_RANK_RUNNING) {
+        return false;
+    }
+    order_fault(session, victim->node, RZ_INJECT_KILL_RANK, rank, 0);
+    return true;
+}
+
 static void carry_out(struct rz_launch_session *session, struct rz_session_fault *timed)
 {
     const struct rz_fault *fault = timed->fault;

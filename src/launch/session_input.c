@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forwards rzrun's standard input to the node of rank 0, as far as that node accepts it. */
+#include "launch/rewind_check.h"
 #include "launch/session.h"
 
 #include <errno.h>
@@ -160,6 +161,9 @@ static void on_input(evutil_socket_t fd, short what, void *arg)
         keep_input(&session->attempts->input, data, (size_t)n);
     }
     send_input(node, data, n > 0 ? (uint32_t)n : 0);
+    if (session->options->check && n > 0) {
+        session->options->check->input += (uint64_t)n;
+    }
     session->stdin_ended = n <= 0;
     rz_session_input_look(session);
 }

@@ -72,6 +72,9 @@ static void tell_overrun(struct rz_launch_session *session)
 
 void rz_session_output(struct rz_launch_session *session, const struct rz_launch_message *message)
 {
+    if (rz_session_check_output(session, message)) {
+        return;
+    }
     rz_story_give_way(&session->story);
     if (message->type == RZ_LAUNCH_OUTPUT_SAFE) {
         rz_show_output_safe(&session->show, &message->output_safe);

@@ -14,6 +14,7 @@
     X(RZ_EXIT_CHECKPOINT, 8, "checkpoints cannot be kept, or none can be read back")               \
     X(RZ_EXIT_OUTPUT, 9, "output could not be written or was not read, or input not read")         \
     X(RZ_EXIT_MEMORY, 10, "rzrun had no memory left")                                              \
+    X(RZ_EXIT_NO_ANSWER, 11, "--rewind-check came to no answer")                                   \
     X(RZ_EXIT_SAVED, 75, "a signal ended the job, and --restart continues it (--checkpoint-dir)")  \
     X(RZ_EXIT_TIMEOUT, 124, "--timeout ran out")                                                   \
     X(RZ_EXIT_NOT_EXECUTABLE, 126, "the program cannot be executed")                               \

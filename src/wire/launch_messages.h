@@ -119,6 +119,9 @@ enum rz_waiting_state {
 /* OUTPUT.at of what is shown in any case. */
 #define RZ_OUTPUT_ANYWHERE UINT64_MAX
 
+/* How the reason of an ABORTED begins with which a rank that cannot be saved ends a job. */
+#define RZ_ABORTED_UNSAVED "it cannot be saved (--rewind-or-abort): "
+
 /* The largest message; JOB holds command lines, which a system limits to 6 MiB. */
 #define RZ_LAUNCH_FRAME_MAX (1u << 20)
 #define RZ_LAUNCH_JOB_MAX (32u << 20)

@@ -341,6 +341,9 @@ class Words(Rewind):
         self.refused("--rewind-output hold and --detach cannot be combined", *EVERY, *HOLD, "--detach")
         self.refused("--rewind-or-abort has no effect without --rewind T", "--rewind-or-abort")
         self.refused("--rewind-scheme has no effect without --rewind T or --rewind-check", "--rewind-scheme", "memory")
+        self.refused("--rewind-check and --detach cannot be combined", "--rewind-check", "--detach")
+        self.refused("--rewind-check and --checkpoint-dir cannot be combined", "--rewind-check", "--checkpoint-dir", self.folder)
+        self.refused("--rewind-check and --inject cannot be combined", "--rewind-check", "--inject", "kill rank 0 at 1s")
         self.refused("--rewind-scheme file needs a directory", *EVERY, "--rewind-scheme", "file")
         self.refused("--rewind-scheme rs:2+1 needs groups of 3 nodes, and there are 1", *EVERY, "--rewind-scheme", "rs:2+1")
         self.refused("--rewind-scheme memory and --checkpoint buddy cannot be combined: with --rewind they are the same setting", *EVERY,
@@ -422,13 +425,73 @@ class Unrestored(Rewind):
                     result = self.goes_back(what, [2] if what == "newer" else [1, 2], once=False, options=files)
                     self.assertIn(words, result.err)
 
-    def test_check(self):
+
+class Check(Rewind):
+    """--rewind-check: each kind of program gets its answer. 200 are steps of some milliseconds."""
+    PROGRAM, CAN = rig.program("rewind_check"), "this program can be rewound: all ranks were saved, ended, and restored in new processes "
+    NONE = 11
+
+    def check(self, *line, status=0, bound="300", every="20ms", **streams):
+        result = self.run_it("-n", "3", "--nodes", "3", "--oversubscribe", "--timeout", bound, "--rewind", every, "--rewind-check", *line,
+                             **streams)
+        self.assertEqual(result.status, status, result.err)
+        self.assertEqual(result.out, "")
+        return result.err
+
+    def test_what_prints_the_same(self):
+        self.assertIn("; it printed what it prints undisturbed\n", self.check(self.PROGRAM, "steady", "200"))
+
+    def test_what_differs_each_time(self):
+        said = self.check(self.PROGRAM, "random", "200")
+        self.assertIn(self.CAN, said)
+        self.assertIn("; what it prints differs from run to run, and the 13 lines that do not are the same\n", said)
+
+    def test_what_no_image_has(self):
+        said = self.check(self.PROGRAM, "file", "200", f"{self.folder}/count", status=1)
+        self.assertRegex(said, r'this program differs when it is rewound: rank 0, standard output, line \d+: "step (\d+) value \d+"; '
+                               r'undisturbed: "step \1 value')
+
+    def test_what_cannot_be_saved(self):
+        said = self.check(REFUSED, "pipe", "4000", status=1)
+        self.assertRegex(said, "this program cannot be rewound: rank [0-2] cannot be saved: .*pipe")
+
+    def test_what_cannot_be_restored(self):
         script = '[ "$RZ_RANK.$RZ_INCARNATION" != 2.2 ] || ulimit -n 90; exec "$@"'
-        result = self.run_it("-n", "4", "--nodes", "2", "--oversubscribe", "--timeout", rig.HANG, "--rewind-check", "sh", "-c", script, "sh",
-                             self.GONE, "held", "9000", self.folder)
-        self.assertEqual(result.status, 1, result.err)
-        self.assertIn("this program cannot be rewound: a rank could not be restored", result.err)
-        self.assertNotIn("this program can be rewound", result.err)
+        said = self.check("sh", "-c", script, "sh", Unrestored.GONE, "held", "9000", self.folder, status=1)
+        self.assertIn("this program cannot be rewound: a rank could not be restored", said)
+        self.assertNotIn("can be rewound:", said)
+
+    def test_what_ends_at_once(self):
+        said = self.check(self.PROGRAM, "forbid", "1", status=self.NONE)
+        self.assertRegex(said, r"no answer: (in the \d+\.\d\d s until the program ended|the program ended after \d+\.\d\d s, before)")
+        self.assertIn("no answer: the program ended without a call of MPI_Init", self.check(self.PROGRAM, "alone", status=self.NONE))
+
+    def test_what_is_never_saved(self):
+        said = self.check(self.PROGRAM, "forbid", "1000000", status=self.NONE, bound="4")
+        self.assertIn("no answer within 4 s (--timeout): ", said)
+
+    def test_what_fails_by_itself(self):
+        self.assertIn("it printed what it prints undisturbed\n", self.check(self.PROGRAM, "fails", "200"))
+        said = self.check(self.PROGRAM, "file", "200", "/nowhere/file", status=self.NONE)
+        self.assertIn("no answer: the program ends with status 9, without any failure", said)
+
+    def test_what_does_not_end_again(self):
+        for bound in ("10", "60"):  # the second one on a machine on which nothing was saved in the first one's time
+            result = self.run_it("-n", "3", "--oversubscribe", "--timeout", bound, "--rewind", "40ms", "--rewind-check", self.PROGRAM, "hangs",
+                                 "100")
+            if "had not ended" in result.err:
+                break
+        self.assertRegex(result.err, "no answer within [0-9]+ s .--timeout.: the program had not ended [0-9.]+ s after it was restored")
+        self.assertEqual(result.status, self.NONE)
+
+    def test_wrappers_and_input(self):
+        numbers = f"{self.folder}/numbers"
+        with open(numbers, "w") as file:
+            file.write("\n".join(map(str, range(100))))
+        script = 'exec "$@"'
+        with open(numbers) as file:
+            said = self.check("sh", "-c", script, "sh", self.PROGRAM, "input", "200", stdin=file)
+        self.assertIn("; it printed what it prints undisturbed\n", said)
 
 
 class Leftover(Rewind):

@@ -185,7 +185,7 @@ static bool on_snapshot_refused(void *arg, struct rz_child *p,
     snapshots->told = snapshots->own->membership.epoch;
     if (snapshots->own->job.flags & RZ_JOB_REWIND_OR_ABORT) {
         char text[512];
-        snprintf(text, sizeof(text), "it cannot be saved (--rewind-or-abort): %s", reason);
+        snprintf(text, sizeof(text), RZ_ABORTED_UNSAVED "%s", reason);
         rz_report_aborted(&snapshots->own->report, p->rank, EXIT_FAILURE, text);
     } else {
         rz_report_log(&snapshots->own->report, 0,

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Programs for --rewind-check: STEPS steps of some milliseconds, after each tenth of which rank 0
+ * prints a line.
+ *
+ *   rewind_check WHAT STEPS [FILE]
+ *
+ * WHAT: steady  prints the same each time
+ *       random  each third line differs from run to run
+ *       file    counts its steps in a file, which no image has
+ *       forbid  allows no snapshot
+ *       fails   ends with status 3
+ *       hangs   does not end if it was restored
+ *       input   adds up the numbers on standard input
+ *       alone   does not call MPI
+ */
+#include <mpi.h>
+#include <rhizome/rewind.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *what, *path;
+
+static bool is(const char *this)
+{
+    return strcmp(what, this) == 0;
+}
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+static int count_in_file(int begin)
+{
+    int n = begin;
+    FILE *file = begin < 0 ? fopen(path, "r") : NULL;
+    if (file) {
+        if (fscanf(file, "%d", &n) != 1) {
+            n = -1;
+        }
+        fclose(file);
+    }
+    file = fopen(path, "w");
+    if (!file) {
+        MPI_Abort(MPI_COMM_WORLD, 9);
+        return -1;
+    }
+    fprintf(file, "%d\n", n + 1);
+    fclose(file);
+    return n + 1;
+}
+
+static long read_input(void)
+{
+    long sum = 0, number;
+    while (scanf("%ld", &number) == 1) {
+        sum += number;
+    }
+    return sum;
+}
+
+static void show(int step, long value)
+{
+    if (is("random") && step % 3 == 0) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        value = now.tv_nsec;
+    }
+    printf("step %d value %ld\n", step, value);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    int rank, steps = argc > 2 ? atoi(argv[2]) : 0;
+    long value = 0, sum = 0;
+    what = argc > 1 ? argv[1] : "";
+    path = argc > 3 ? argv[3] : "";
+    if (is("alone")) {
+        return 0;
+    }
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (is("forbid")) {
+        RZ_Rewind_forbid();
+    }
+    if (is("input") && rank == 0) {
+        value = read_input();
+    }
+    if (is("file") && rank == 0) {
+        count_in_file(0);
+    }
+    bool restored = false;
+    pid_t began = getpid();
+    for (int step = 0; step < steps || (is("hangs") && restored); step++) {
+        value += step;
+        MPI_Allreduce(&value, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+        nap();
+        restored = restored || getpid() != began;
+        if (is("file") && rank == 0) {
+            sum = count_in_file(-1);
+        }
+        if (rank == 0 && step % 10 == 0 && !(is("hangs") && restored)) {
+            show(step, sum);
+        }
+    }
+    MPI_Finalize();
+    return is("fails") ? 3 : 0;
+}
