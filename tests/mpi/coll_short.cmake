@@ -15,3 +15,7 @@ foreach(at 1 2 9 40 113)
     endforeach()
   endforeach()
 endforeach()
+# Blocking and non-blocking ones in different orders.
+mpi_program(coll_order)
+mpi_run(one_node coll_order RZRUN -n 3)
+mpi_run(nodes coll_order RZRUN -n 4 --nodes 2)

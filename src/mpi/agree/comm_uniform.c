@@ -23,6 +23,7 @@ enum severity { GOOD, OTHER, PROC_FAILED, REVOKED };
 #define OF_COMM UINT64_C(0x7d1)
 #define OF_OPERATION UINT64_C(0x7d2)
 #define OF_PART UINT64_C(0x7d3)
+#define OF_NONBLOCKING UINT64_C(0x7d4)
 
 struct rz_uniform_results {
     struct rz_agreement_context *agreement_context; /* NULL: no operation has begun in it, or all
@@ -85,6 +86,11 @@ static struct rz_uniform_results *row_find(struct rz_comm *comm, struct rz_group
 struct rz_uniform_results *rz_uniform_results_of(struct rz_comm *comm)
 {
     return row_find(comm, NULL, OF_COMM);
+}
+
+struct rz_uniform_results *rz_uniform_results_of_nonblocking(struct rz_comm *comm)
+{
+    return row_find(comm, NULL, OF_NONBLOCKING);
 }
 
 /* Calls of the same part with the same tag are one row. */

@@ -17,8 +17,9 @@
 #include "mpi/agree/agreement_context.h"
 #include "mpi/comm/comm_hints.h"
 
-/* The results of one row of operations, which all members begin in one order: the collective
- * operations and creations of a communicator, or the runs of one persistent operation. */
+/* The results of one row of operations, which all members begin in one order: the blocking
+ * collective operations and creations of a communicator, the non-blocking ones, or the runs of one
+ * persistent operation. */
 struct rz_uniform_results;
 
 /* One operation. Its address must not change from rz_uniform_result_begin until `ended` is
@@ -37,9 +38,10 @@ struct rz_uniform_result {
  * agreement. */
 bool rz_comm_is_uniform(const struct rz_comm *comm, enum rz_error_uniform least);
 
-/* rz_uniform_results_of: the row of comm. rz_uniform_results_new: a new row, of the persistent
- * operation with that number. NULL: no memory. */
+/* The row of comm for blocking, or for non-blocking operations. rz_uniform_results_new: a new row,
+ * of the persistent operation with that number. NULL: no memory. */
 struct rz_uniform_results *rz_uniform_results_of(struct rz_comm *comm);
+struct rz_uniform_results *rz_uniform_results_of_nonblocking(struct rz_comm *comm);
 struct rz_uniform_results *rz_uniform_results_new(struct rz_comm *comm, uint64_t operation);
 
 /* This process begins no further operation in the row. NULL: does nothing. */

@@ -63,7 +63,7 @@ static inline void begin_operation(struct short_operation *op, struct rz_comm *c
                                    int root)
 {
     rz_comm_count_operation(comm, call);
-    int tag = rz_comm_operation_tag(comm->operations);
+    int tag = rz_comm_blocking_tag(comm->operations);
     rz_pending_begin(&op->pending, comm, tag);
     op->pending.gave_up = NULL;
     op->pending.request = op->request;

@@ -173,8 +173,8 @@ void *rz_schedule_room(struct rz_schedule *schedule, MPI_Count count,
 
 static void gave_up(struct rz_pending *pending);
 
-static int schedule_new(struct rz_comm *comm, uint64_t operation, bool uniform,
-                        struct rz_schedule **schedule)
+static inline int schedule_new(struct rz_comm *comm, uint64_t operation, int tag, bool uniform,
+                               struct rz_schedule **schedule)
 {
     struct rz_schedule *made = schedule_alloc();
     if (!made) {
@@ -182,7 +182,7 @@ static int schedule_new(struct rz_comm *comm, uint64_t operation, bool uniform,
     }
     made->comm = comm;
     made->operation = operation;
-    rz_pending_begin(&made->pending, comm, rz_comm_operation_tag(operation));
+    rz_pending_begin(&made->pending, comm, tag);
     made->pending.gave_up = gave_up;
     made->blocking = made->at_once = false;
     made->n = made->at = 0;
@@ -193,20 +193,30 @@ static int schedule_new(struct rz_comm *comm, uint64_t operation, bool uniform,
     return MPI_SUCCESS;
 }
 
-int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule **schedule)
+/* The operation is counted even if it fails here, since the other members count it. */
+static inline int schedule_begin(struct rz_comm *comm, const char *call, bool blocking,
+                                 struct rz_schedule **schedule)
 {
     int error = rz_comm_enter(comm);
     if (error != MPI_SUCCESS) {
         return error;
     }
-    /* Counted even if the operation fails here, since the other members count it. */
-    uint64_t operation = rz_comm_begin(comm, call);
-    return schedule_new(comm, operation, rz_comm_is_uniform(comm, RZ_UNIFORM_COLL), schedule);
+    uint64_t operation =
+        blocking ? rz_comm_begin(comm, call) : rz_comm_begin_nonblocking(comm, call);
+    int tag = blocking ? rz_comm_blocking_tag(operation) : rz_comm_operation_tag(operation);
+    return schedule_new(comm, operation, tag, rz_comm_is_uniform(comm, RZ_UNIFORM_COLL), schedule);
+}
+
+int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule **schedule)
+{
+    return schedule_begin(comm, call, false, schedule);
 }
 
 int rz_schedule_part(struct rz_comm *comm, uint64_t operation, struct rz_schedule **schedule)
 {
-    rz_need_memory(schedule_new(comm, operation, false, schedule) == MPI_SUCCESS, RZ_FOR_CREATION);
+    int tag = rz_comm_operation_tag(operation);
+    rz_need_memory(schedule_new(comm, operation, tag, false, schedule) == MPI_SUCCESS,
+                   RZ_FOR_CREATION);
     (*schedule)->part = true;
     return MPI_SUCCESS;
 }
@@ -229,8 +239,11 @@ static void begin_result(struct rz_schedule *schedule)
     if (!schedule->uniform) {
         return;
     }
-    struct rz_uniform_results *row =
-        schedule->row ? schedule->row : rz_uniform_results_of(schedule->pending.whole);
+    struct rz_comm *comm = schedule->pending.whole;
+    bool nonblocking = (schedule->operation & RZ_OPERATION_NONBLOCKING) != 0;
+    struct rz_uniform_results *row = schedule->row ? schedule->row
+                                     : nonblocking ? rz_uniform_results_of_nonblocking(comm)
+                                                   : rz_uniform_results_of(comm);
     if (!row) { /* this process cannot tell the others its result either */
         schedule->uniform = false;
         rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
@@ -544,7 +557,7 @@ void rz_schedule_run_now(struct rz_schedule *schedule)
 
 int rz_schedule_begin_now(struct rz_comm *comm, const char *call, struct rz_schedule **schedule)
 {
-    int error = rz_schedule_begin(comm, call, schedule);
+    int error = schedule_begin(comm, call, true, schedule);
     if (error == MPI_SUCCESS) {
         (*schedule)->blocking = true;
     }
@@ -610,7 +623,7 @@ static void schedule_poll(struct rz_request *request)
 static void schedule_waits_for(const struct rz_request *request, struct rz_blocked *blocked)
 {
     const struct rz_schedule *schedule = request->state;
-    blocked->operation = schedule->operation;
+    blocked->operation = schedule->operation & ~RZ_OPERATION_NONBLOCKING;
     for (size_t i = 0; i < schedule->pending.n; i++) {
         if (!schedule->pending.request[i]->complete) {
             blocked->peer = rz_wait_peer(schedule->pending.request[i]);

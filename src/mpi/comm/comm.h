@@ -65,7 +65,9 @@ struct rz_comm {
     struct rz_group *remote; /* the group that ranks refer to: == group unless inter */
     struct rz_comm *local; /* of an inter-communicator: a hidden communicator of the local group */
     struct rz_comm *inter; /* of a hidden communicator: its inter-communicator; both end together */
-    uint64_t operations;   /* number of collective operations begun on it, including creations */
+    uint64_t operations;   /* number of blocking collective operations begun on it, including
+                              creations */
+    uint64_t nonblocking;  /* number of non-blocking and persistent ones, which match each other */
     const char *call;      /* the current collective operation, for reports of hanging calls */
     uint32_t hints;        /* comm_hints.h */
     struct rz_errhandler *errhandler;
@@ -167,11 +169,35 @@ static inline uint64_t rz_comm_begin(struct rz_comm *comm, const char *call)
     return comm->operations;
 }
 
+/*
+ * The same for a non-blocking or persistent operation. They are numbered apart, in another range:
+ * so members that begin blocking and non-blocking operations in different orders (an error of the
+ * program) do not take one for the other.
+ */
+#define RZ_OPERATION_NONBLOCKING (UINT64_C(1) << 62)
+
+static inline uint64_t rz_comm_begin_nonblocking(struct rz_comm *comm, const char *call)
+{
+    comm->call = call;
+    if (comm->local) {
+        comm->local->call = call;
+    }
+    return ++comm->nonblocking | RZ_OPERATION_NONBLOCKING;
+}
+
 /* The tag of messages of that operation on the collective context offset; operations with the same
- * tag are separated by the order of messages. */
+ * tag are separated by the order of messages. rz_comm_blocking_tag: of a blocking one. */
+#define RZ_TAG_NONBLOCKING ((RZ_TAG_UB + 1) / 2)
+
+static inline int rz_comm_blocking_tag(uint64_t operation)
+{
+    return (int)(operation & (RZ_TAG_NONBLOCKING - 1));
+}
+
 static inline int rz_comm_operation_tag(uint64_t operation)
 {
-    return (int)(operation & RZ_TAG_UB);
+    return rz_comm_blocking_tag(operation) |
+           (operation & RZ_OPERATION_NONBLOCKING ? RZ_TAG_NONBLOCKING : 0);
 }
 
 /*

@@ -89,7 +89,7 @@ static void duplicate_ended(struct rz_uniform_result *result)
 static int duplicate_agree(struct rz_comm *comm, int error, struct rz_comm *made, MPI_Comm *newcomm,
                            struct rz_request **request)
 {
-    struct rz_uniform_results *row = rz_uniform_results_of(comm);
+    struct rz_uniform_results *row = rz_uniform_results_of_nonblocking(comm);
     struct rz_request *asked = rz_request_new(&duplicate_class, comm);
     struct duplicate *duplicate = malloc(sizeof(*duplicate));
     if (!row || !asked || !duplicate) {
@@ -132,7 +132,7 @@ int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, MPI_Comm
         error = MPI_ERR_REVOKED;
     }
     if (error == MPI_SUCCESS) {
-        operation = rz_comm_begin(comm, "MPI_Comm_idup");
+        operation = rz_comm_begin_nonblocking(comm, "MPI_Comm_idup");
         error = uniform && comm->collectives_failed ? MPI_ERR_PROC_FAILED
                                                     : duplicate_make(comm, operation, info, &made);
     }
