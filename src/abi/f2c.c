@@ -4,6 +4,9 @@
  * configure script that asks the linker, a binding of another language that asks dlsym. Programs in
  * C get the inline functions of rhizome/f2c.h, and so run with any library of the ABI.
  */
+#ifndef RZ_STRICT_ABI
+#define RZ_STRICT_ABI /* the inline functions have the same names */
+#endif
 #include <string.h>
 
 #include "abi/entry.h"
