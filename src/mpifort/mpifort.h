@@ -95,12 +95,8 @@ enum rz_mpifort_side { RZ_MPIFORT_SOURCES, RZ_MPIFORT_DESTINATIONS };
 int rz_mpifort_peers(MPI_Comm comm);
 int rz_mpifort_degree(MPI_Comm comm, enum rz_mpifort_side side);
 
-/* Whether elements of the buffer are not one behind the other, as those of a(1,:). To the standard
- * they are the buffer; here its datatype would have to describe them. */
-bool rz_mpifort_has_gaps(const CFI_cdesc_t *buffer);
-
-/* Reports such a buffer to the error handler: an error of the class MPI_ERR_BUFFER. */
-int rz_mpifort_gaps(void);
+/* Reports an error to the handler of MPI_COMM_SELF, and returns it. */
+int rz_mpifort_report(int error);
 
 /* Reports to the error handler that there is no memory. */
 int rz_mpifort_no_memory(void);
@@ -111,6 +107,23 @@ static inline void rz_mpifort_return(MPI_Fint *ierror, int error)
         *ierror = error;
     }
 }
+
+/* ---- Sections of arrays (mpifort_sections.c) ---- */
+
+/* Whether elements of the buffer are not one behind the other, as those of a(1,:). */
+bool rz_mpifort_has_gaps(const CFI_cdesc_t *buffer);
+
+/* Reports such a buffer to the error handler: an error of the class MPI_ERR_BUFFER. */
+int rz_mpifort_gaps(void);
+
+/*
+ * If the buffer has gaps, *datatype becomes one that describes `count` of the *datatype given, and
+ * *made is set: the call then moves one of it, and rz_mpifort_section_end frees it. Errors have
+ * been reported: MPI_ERR_BUFFER for a datatype that is not predefined, or contiguous or a duplicate
+ * of such a one; MPI_ERR_COUNT for more than the section has.
+ */
+int rz_mpifort_section(const CFI_cdesc_t *buffer, MPI_Count count, MPI_Fint *datatype, bool *made);
+void rz_mpifort_section_end(bool made, MPI_Fint datatype);
 
 /* ---- Attributes (mpifort_attributes.c) ---- */
 

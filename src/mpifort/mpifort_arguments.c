@@ -197,7 +197,7 @@ int rz_mpifort_degree(MPI_Comm comm, enum rz_mpifort_side side)
     return 0;
 }
 
-static int report(int error)
+int rz_mpifort_report(int error)
 {
     int initialized = 0, finalized = 0;
     PMPI_Initialized(&initialized);
@@ -210,52 +210,7 @@ static int report(int error)
 
 int rz_mpifort_no_memory(void)
 {
-    return report(MPI_ERR_NO_MEM);
-}
-
-/* ---- Descriptors ---- */
-
-/* The last extent of an assumed-size array is -1. */
-bool rz_mpifort_has_gaps(const CFI_cdesc_t *buffer)
-{
-    CFI_index_t distance = (CFI_index_t)buffer->elem_len;
-    bool gaps = false;
-    for (int i = 0; i < buffer->rank; i++) {
-        const CFI_dim_t *dim = &buffer->dim[i];
-        if (dim->extent == 0) {
-            return false;
-        }
-        gaps = gaps || (dim->extent != 1 && dim->sm != distance);
-        distance *= dim->extent;
-    }
-    return gaps;
-}
-
-/* An error code with a sentence of its own; MPI_ERR_BUFFER where there is none. */
-static int gaps_code;
-static pthread_once_t gaps_once = PTHREAD_ONCE_INIT;
-
-static void make_gaps_code(void)
-{
-    if (PMPI_Add_error_code(MPI_ERR_BUFFER, &gaps_code) != MPI_SUCCESS) {
-        gaps_code = MPI_ERR_BUFFER;
-        return;
-    }
-    PMPI_Add_error_string(gaps_code,
-                          "MPI_ERR_BUFFER: the buffer is a section of an array with gaps, "
-                          "which this call would use after it has returned: pass the "
-                          "first element and a derived datatype, or a whole array");
-}
-
-int rz_mpifort_gaps(void)
-{
-    int initialized = 0;
-    PMPI_Initialized(&initialized);
-    if (!initialized) {
-        return MPI_ERR_BUFFER;
-    }
-    pthread_once(&gaps_once, make_gaps_code);
-    return report(gaps_code);
+    return rz_mpifort_report(MPI_ERR_NO_MEM);
 }
 
 /* ---- What the library is told ---- */

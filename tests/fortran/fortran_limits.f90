@@ -40,6 +40,7 @@ program fortran_limits
   call empty_strings
   call wrong_arguments
   call gaps
+  call sections
   call MPI_Barrier(MPI_COMM_WORLD)
   call MPI_Barrier(MPI_COMM_WORLD, ierror)
   call check(barriers == 2 .and. ierror == MPI_SUCCESS, 'a procedure of the program before that of the library')
@@ -55,29 +56,31 @@ contains
     end if
   end subroutine
 
-  ! The calls that use a buffer after they have returned refuse sections with gaps, and no others.
+  ! Calls that use a buffer after they have returned, and cannot describe it by a datatype, refuse sections with gaps, and no others.
   subroutine gaps
     integer, target :: a(4, 6), b(4, 6)
-    integer, pointer :: every_other(:)
     character(len=8) :: text, copy
     type(MPI_Request) :: request(2)
+    type(MPI_Datatype) :: vector
     type(MPI_Win) :: win
     a = reshape([(me * 100 + ierror, ierror = 1, 24)], [4, 6])
     b = 0
     call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
-    every_other => a(1:4:2, 2)
-    call MPI_Isend(a(1, :), 6, MPI_INTEGER, right, 0, MPI_COMM_WORLD, request(1), ierror)
-    call refused('MPI_Isend')
-    call MPI_Irecv(every_other, 2, MPI_INTEGER, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, request(1), ierror)
-    call refused('MPI_Irecv')
-    call PMPI_Irecv(a(:3, :), int(18, MPI_COUNT_KIND), MPI_INTEGER, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, request(1), ierror)
-    call refused('PMPI_Irecv')
-    call MPI_Send_init(a(:, 6:1:-1), 24, MPI_INTEGER, right, 0, MPI_COMM_WORLD, request(1), ierror)
-    call refused('MPI_Send_init')
     call MPI_Iallreduce(MPI_IN_PLACE, a(2:3, 1:2), 4, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, request(1), ierror)
     call refused('MPI_Iallreduce')
     call MPI_Win_create(a(1, :), 24_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierror)
     call refused('MPI_Win_create')
+    call MPI_Igather(a(1, :), 6, MPI_INTEGER, b, 6, MPI_INTEGER, 0, MPI_COMM_SELF, request(1), ierror)
+    call refused('MPI_Igather')
+    call MPI_Type_vector(2, 1, 2, MPI_INTEGER, vector)
+    call MPI_Type_commit(vector)
+    call MPI_Isend(a(1, :), 1, vector, right, 0, MPI_COMM_WORLD, request(1), ierror)
+    call refused('MPI_Isend, by a datatype with gaps,')
+    call MPI_Type_free(vector)
+    call PMPI_Irecv(a(:3, :), int(19, MPI_COUNT_KIND), MPI_INTEGER, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, request(1), ierror)
+    call check(ierror == MPI_ERR_COUNT, 'more than a section has')
+    call MPI_Isend(a(1, :), 1, MPI_DOUBLE_PRECISION, right, 0, MPI_COMM_WORLD, request(1), ierror)
+    call refused('MPI_Isend, by a datatype larger than an element,')
     call MPI_Irecv(b(:, 2:3), 8, MPI_INTEGER, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, request(1))
     call MPI_Isend(a(:, 2:3), 8, MPI_INTEGER, right, 1, MPI_COMM_WORLD, request(2))
     call MPI_Waitall(2, request, MPI_STATUSES_IGNORE)
@@ -95,6 +98,109 @@ contains
     call MPI_Waitall(2, request, MPI_STATUSES_IGNORE)
     read (copy, *) ierror
     call check(ierror == modulo(me - 1, n), 'a string')
+  end subroutine
+
+  ! Sections with gaps in calls that use them after they have returned: no copy, each element in its place, and no other changes.
+  subroutine sections
+    type pair
+      integer :: i
+      real :: r
+      double precision :: d
+    end type
+    integer :: a(4, 6), b(4, 6), c(4, 3, 5), d(4, 3, 5), i, j, k, left
+    integer, target :: memory(8)
+    integer, pointer :: every_other(:)
+    complex(kind(1d0)) :: z(6), y(6)
+    type(pair) :: p(5), q(5)
+    type(MPI_Request) :: request(2)
+    type(MPI_Status) :: status
+    type(MPI_Datatype) :: two
+    type(MPI_Win) :: win
+    left = modulo(me - 1, n)
+    do i = 1, 6
+      a(:, i) = [(1000 * me + 10 * j + i, j = 1, 4)]
+    end do
+    b = -1
+    call MPI_Irecv(b(3, :), 6, MPI_INTEGER, left, 1, MPI_COMM_WORLD, request(1))
+    call MPI_Isend(a(1, :), 6, MPI_INTEGER, right, 1, MPI_COMM_WORLD, request(2))
+    call MPI_Wait(request(1), status)
+    call MPI_Wait(request(2), MPI_STATUS_IGNORE)
+    call MPI_Get_count(status, MPI_INTEGER, k)
+    call check(k == 6 .and. all(b(3, :) == [(1000 * left + 10 + i, i = 1, 6)]) .and. count(b /= -1) == 6, 'a row')
+
+    ! Three dimensions, one of them backwards; 7 of 12 elements, by large counts and by PMPI.
+    c = reshape([(1000 * me + i, i = 1, 60)], shape(c))
+    d = -1
+    call PMPI_Irecv(d(1:4:2, 3:1:-1, 2:5:3), 7_MPI_COUNT_KIND, MPI_INTEGER, left, 2, MPI_COMM_WORLD, request(1))
+    call PMPI_Isend(c(1:4:2, 3:1:-1, 2:5:3), 7_MPI_COUNT_KIND, MPI_INTEGER, right, 2, MPI_COMM_WORLD, request(2))
+    call MPI_Waitall(2, request, MPI_STATUSES_IGNORE)
+    k = 0
+    do i = 2, 5, 3
+      do j = 3, 1, -1
+        if (k < 7) call check(d(1, j, i) == 1000 * left + 1 + 4 * (j - 1) + 12 * (i - 1), 'a box')
+        if (k < 6) call check(d(3, j, i) == 1000 * left + 3 + 4 * (j - 1) + 12 * (i - 1), 'a box')
+        k = k + 2
+      end do
+    end do
+    call check(count(d /= -1) == 7, 'the rest of a box')
+
+    ! A component of structures; parts of elements; a contiguous datatype; one side with gaps, the other without.
+    p%i = 1
+    p%d = [(me + 0.5d0 * i, i = 1, 5)]
+    q = pair(7, 8.0, 0d0)
+    call MPI_Isendrecv(p%d, 5, MPI_DOUBLE_PRECISION, right, 3, q%d, 5, MPI_DOUBLE_PRECISION, left, 3, MPI_COMM_WORLD, request(1))
+    call MPI_Wait(request(1), MPI_STATUS_IGNORE)
+    call check(all(q%d == [(left + 0.5d0 * i, i = 1, 5)]) .and. all(q%i == 7) .and. all(q%r == 8.0), 'a component')
+    z = [(cmplx(i, -i, kind(1d0)), i = 1, 6)]
+    y = 0
+    call MPI_Irecv(y(5:1:-2), 5, MPI_DOUBLE_PRECISION, left, 4, MPI_COMM_WORLD, request(1))
+    call MPI_Isend(z(2:6:2), 5, MPI_DOUBLE_PRECISION, right, 4, MPI_COMM_WORLD, request(2))
+    call MPI_Waitall(2, request, MPI_STATUSES_IGNORE)
+    call check(y(5) == (2, -2) .and. y(3) == (4, -4) .and. y(1) == (6, 0) .and. y(2) == 0 .and. y(4) == 0, 'a part of an element')
+    call MPI_Type_contiguous(2, MPI_INTEGER, two)
+    call MPI_Type_commit(two)
+    memory = -1
+    call MPI_Irecv(memory, 4, MPI_INTEGER, left, 5, MPI_COMM_WORLD, request(1))
+    call MPI_Isend(a(2, 1:4), 2, two, right, 5, MPI_COMM_WORLD, request(2))
+    call MPI_Waitall(2, request, MPI_STATUSES_IGNORE)
+    call check(all(memory(1:4) == [(1000 * left + 20 + i, i = 1, 4)]), 'a contiguous datatype')
+    call MPI_Type_free(two)
+
+    ! Persistent ones see new values; the datatypes end with the requests.
+    b = -1
+    every_other => memory(1:8:2)
+    call MPI_Recv_init(every_other, 4, MPI_INTEGER, left, 6, MPI_COMM_WORLD, request(1))
+    call MPI_Send_init(b(4, 6:1:-2), 3, MPI_INTEGER, right, 6, MPI_COMM_WORLD, request(2))
+    do i = 1, 3
+      b(4, :) = [(100 * i + j, j = 1, 6)]
+      memory = 0
+      call MPI_Startall(2, request)
+      call MPI_Waitall(2, request, MPI_STATUSES_IGNORE)
+      call check(all(memory == [100 * i + 6, 0, 100 * i + 4, 0, 100 * i + 2, 0, 0, 0]), 'a persistent request')
+    end do
+    call MPI_Request_free(request(1))
+    call MPI_Request_free(request(2))
+
+    ! Collective and one-sided calls.
+    b = -1
+    if (me == 0) b(2, :) = [(i, i = 1, 6)]
+    call MPI_Ibcast(b(2, :), 6, MPI_INTEGER, 0, MPI_COMM_WORLD, request(1))
+    call MPI_Wait(request(1), MPI_STATUS_IGNORE)
+    call check(all(b(2, :) == [(i, i = 1, 6)]) .and. count(b /= -1) == 6, 'MPI_Ibcast')
+    memory = 0
+    b = -1
+    call MPI_Win_create(memory, 32_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win)
+    call MPI_Win_fence(0, win)
+    call MPI_Put(a(3, 1:5:2), 3, MPI_INTEGER, right, 2_MPI_ADDRESS_KIND, 3, MPI_INTEGER, win)
+    call MPI_Win_fence(0, win)
+    call check(all(memory == [0, 0, 1000 * left + 31, 1000 * left + 33, 1000 * left + 35, 0, 0, 0]), 'MPI_Put')
+    call MPI_Win_fence(0, win)
+    call MPI_Accumulate(a(3, 1:5:2), 3, MPI_INTEGER, right, 2_MPI_ADDRESS_KIND, 3, MPI_INTEGER, MPI_SUM, win)
+    call MPI_Win_fence(0, win)
+    call MPI_Get(b(1, 2:4), 3, MPI_INTEGER, right, 2_MPI_ADDRESS_KIND, 3, MPI_INTEGER, win)
+    call MPI_Win_fence(0, win)
+    call check(all(b(1, 2:4) == 2000 * me + [62, 66, 70]) .and. count(b /= -1) == 3, 'MPI_Accumulate, MPI_Get')
+    call MPI_Win_free(win)
   end subroutine
 
   subroutine refused(what)
@@ -176,6 +282,7 @@ contains
   subroutine wrong_arguments
     type(MPI_Request) :: requests(1)
     type(MPI_Status) :: statuses(1)
+    integer :: row(2, 2) = 0
     call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
     call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
     call MPI_Waitall(-1, requests, statuses, ierror)
@@ -184,6 +291,10 @@ contains
     call check(ierror /= MPI_SUCCESS, 'a negative count')
     call MPI_Send(me, 1, MPI_Datatype(12345678), 0, 0, MPI_COMM_WORLD, ierror)
     call check(ierror /= MPI_SUCCESS, 'a handle of nothing')
+    call MPI_Isend(row(1, :), -1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, requests(1), ierror)
+    call check(ierror == MPI_ERR_COUNT, 'a negative count of a section')
+    call MPI_Isend(row(1, :), 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD, requests(1), ierror)
+    call check(ierror == MPI_ERR_TYPE, 'no datatype of a section')
     call MPI_Send(me, 1, MPI_INTEGER, 0, -9, MPI_COMM_WORLD) ! no ierror: nothing is returned
     call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)
   end subroutine

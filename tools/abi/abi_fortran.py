@@ -53,6 +53,15 @@ INDICES = {"indx": r"MPI_(Waitany|Testany|Request_get_status_any)",
 KEEPS = re.compile(r"MPI_(Put|Get|(Get_)?accumulate|Fetch_and_op|Compare_and_swap|Win_(create|attach)|File_\w+_begin|"
                    r"(\w+_)?(Buffer_attach|attach_buffer))(_c)?|RZ_Checkpoint_protect", re.IGNORECASE)
 
+# Those of them that move one count of one datatype, which may be a derived one: the datatype can describe a section with gaps.
+SECTIONS = re.compile(r"MPI_(I[bsr]?send|Irecv|Imrecv|[BSR]?send_init|Recv_init|Isendrecv(_replace)?|Ibcast|Bcast_init|"
+                      r"R?(Put|Get|Accumulate|Get_accumulate)|File_i(read|write)\w*|File_\w+_begin)(_c)?", re.IGNORECASE)
+
+# Count and datatype of a buffer.
+COUNTED = {"buf": ("count", "datatype"), "buffer": ("count", "datatype"), "sendbuf": ("sendcount", "sendtype"),
+           "recvbuf": ("recvcount", "recvtype"), "origin_addr": ("origin_count", "origin_datatype"),
+           "result_addr": ("result_count", "result_datatype")}
+
 WEIGHTS = {"weights", "sourceweights", "destweights"}
 
 # The checkpoint calls are no part of a table: include/rhizome/checkpoint.h.
@@ -158,6 +167,10 @@ class Call:
         return [i for i in self.items if i.what == "choice"] if keeps else []
 
     @property
+    def takes_sections(self):
+        return bool(SECTIONS.fullmatch(self.name))
+
+    @property
     def described_symbol(self):
         return self.name.lower() + "_described_"
 
@@ -184,4 +197,4 @@ def calls(tables):
     return made
 
 
-__all__ = ["calls", "Call", "Item", "HANDLES", "KINDS", "STRINGS", "LENGTHS", "WEIGHTS", "Parameter"]
+__all__ = ["calls", "Call", "Item", "HANDLES", "KINDS", "STRINGS", "LENGTHS", "WEIGHTS", "COUNTED", "Parameter"]

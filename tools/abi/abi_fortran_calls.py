@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The C functions that a Fortran program calls, mpi_send_ and pmpi_send_: each converts its arguments and calls the C function."""
 
-from abi_fortran import HANDLES, LENGTHS, STRINGS, WEIGHTS, calls
+from abi_fortran import COUNTED, HANDLES, LENGTHS, STRINGS, WEIGHTS, calls
 from abi_tables import fold
 
 HEAD = """\
@@ -167,16 +167,36 @@ class Text:
             self.arguments.append(item.name)
 
     def described(self):
-        """mpi_x_described_, which gets descriptors of buffers, refuses those with gaps, and calls mpi_x_."""
+        """mpi_x_described_, which gets descriptors of buffers, refuses those with gaps or describes them, and calls mpi_x_."""
         buffers = [item.name for item in self.call.described]
         parameters = [p.replace("void *", "CFI_cdesc_t *") if p.split("*")[-1] in buffers else p for p in self.parameters]
         names = [p.split("*")[-1].replace(")[3]", "") for p in self.parameters]
-        arguments = [f"{n}->base_addr" if n in buffers else n for n in names]
-        lines = [f"void RZ_F({self.call.described_symbol})({', '.join([*parameters, 'MPI_Fint *ierror'])})", "{",
-                 f"    if ({' || '.join(f'rz_mpifort_has_gaps({name})' for name in buffers)}) {{",
-                 "        rz_mpifort_return(ierror, rz_mpifort_gaps());", "        return;", "    }",
-                 f"    RZ_F_OF({self.call.symbol})({', '.join([*arguments, 'ierror'])});", "}", ""]
-        return "\n" + fold("\n".join(lines)) + "\n"
+        gaps = " || ".join(f"rz_mpifort_has_gaps({name})" for name in buffers)
+
+        def call(other):
+            arguments = [f"{n}->base_addr" if n in buffers else other.get(n, n) for n in names]
+            return f"RZ_F_OF({self.call.symbol})({', '.join([*arguments, 'ierror'])});"
+
+        lines = [f"void RZ_F({self.call.described_symbol})({', '.join([*parameters, 'MPI_Fint *ierror'])})", "{"]
+        if self.call.takes_sections:
+            lines += [f"    if (!({gaps})) {{", "        " + call({}), "        return;", "    }", *self.sections(buffers, call)]
+        else:
+            lines += [f"    if ({gaps}) {{", "        rz_mpifort_return(ierror, rz_mpifort_gaps());", "        return;", "    }", "    " + call({})]
+        return "\n" + fold("\n".join([*lines, "}", ""])) + "\n"
+
+    def sections(self, buffers, call):
+        """Each buffer with gaps becomes one item of a datatype."""
+        other, before, after = {}, [], []
+        for name in buffers:
+            count, datatype = COUNTED[name]
+            c_type = "MPI_Count" if self.call.item(count).base == "MPI_Count" else "MPI_Fint"
+            other |= {count: f"&c_{count}", datatype: f"&c_{datatype}"}
+            before += [f"    bool is_{name} = false;", f"    {c_type} c_{count} = *{count};", f"    MPI_Fint c_{datatype} = *{datatype};"]
+            after += [f"    c_error = c_error == MPI_SUCCESS ? rz_mpifort_section({name}, c_{count}, &c_{datatype}, &is_{name}) : c_error;",
+                      f"    c_{count} = is_{name} ? 1 : c_{count};"]
+        ends = [f"    rz_mpifort_section_end(is_{name}, c_{COUNTED[name][1]});" for name in buffers]
+        return [*before, "    int c_error = MPI_SUCCESS;", *after, "    if (c_error == MPI_SUCCESS) {", "        " + call(other),
+                "    } else {", "        rz_mpifort_return(ierror, c_error);", "    }", *ends]
 
     def text(self):
         """What Fortran may call of this procedure."""
