@@ -13,6 +13,9 @@
     X(RZ_ERR_UNSUPPORTED, "not supported by this build")                                           \
     X(RZ_ERR_SYSTEM, "the operating system refused")                                               \
     X(RZ_ERR_TIMEOUT, "no answer within the bound")                                                \
+    X(RZ_ERR_FILE_SIZE, "a file, as which memory that processes share counts, would be larger "    \
+                        "than this user allows: "                                                  \
+                        "raise `ulimit -f`")                                                       \
     /* message */                                                                                  \
     X(RZ_ERR_TRUNCATE, "message longer than the receive buffer")                                   \
     X(RZ_ERR_MALFORMED, "malformed message")                                                       \

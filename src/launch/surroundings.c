@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static struct sigaction pipe_before, terminal_before;
+static struct sigaction pipe_before, terminal_before, size_before;
 static struct rlimit descriptors_before;
 static int ended_by;
 
@@ -23,6 +23,7 @@ void rz_surroundings_settle(void)
     }
     sigaction(SIGPIPE, &ignore, &pipe_before);
     sigaction(SIGTTIN, &ignore, &terminal_before);
+    sigaction(SIGXFSZ, &ignore, &size_before); /* a file that is too large is an error of its own */
     /* Each node costs some descriptors. */
     if (getrlimit(RLIMIT_NOFILE, &descriptors_before) == 0) {
         const struct rlimit raised = {descriptors_before.rlim_max, descriptors_before.rlim_max};
@@ -34,6 +35,7 @@ void rz_surroundings_restore(void)
 {
     sigaction(SIGPIPE, &pipe_before, NULL);
     sigaction(SIGTTIN, &terminal_before, NULL);
+    sigaction(SIGXFSZ, &size_before, NULL);
     if (descriptors_before.rlim_max > 0) {
         setrlimit(RLIMIT_NOFILE, &descriptors_before);
     }

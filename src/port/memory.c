@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -24,6 +25,14 @@
 static rz_status_t memory_status(int error)
 {
     return error == ENOSPC || error == ENOMEM || error == EFBIG ? RZ_ERR_NO_MEMORY : RZ_ERR_SYSTEM;
+}
+
+/* Whether memory may have this size: the attempt would be a signal, SIGXFSZ, which ends a rank. */
+static bool memory_is_allowed(size_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           bytes <= limit.rlim_cur;
 }
 
 #define PAGE_BYTES_MAX (1ul << 16)
@@ -61,6 +70,10 @@ static int open_nameless(void)
 rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd)
 {
     bool sealed = true;
+    if (!memory_is_allowed(bytes)) {
+        errno = EFBIG;
+        return RZ_ERR_FILE_SIZE;
+    }
     int memory = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (memory < 0 && rz_kernel_lacks_it()) {
         sealed = false;

@@ -15,7 +15,7 @@ size_t rz_memory_page_bytes(void);
 
 /* Makes a memfd of `bytes` (sparse), sealed against shrinking and growing, close-on-exec. name is
  * for /proc only. Where the system forbids memfd_create, it is a file of /dev/shm without name or
- * seals. */
+ * seals. RZ_ERR_FILE_SIZE: beyond `ulimit -f`, as which the system counts it. */
 rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd);
 
 /* Allocates pages for [offset, offset + bytes) now: RZ_ERR_NO_MEMORY here instead of SIGBUS

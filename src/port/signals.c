@@ -9,6 +9,7 @@ void rz_signals_ignore_losses(void)
 {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* then the call returns EFBIG */
 }
 
 void rz_signals_take(struct rz_signals_taken *taken)

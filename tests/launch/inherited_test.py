@@ -112,6 +112,21 @@ class Inherited(rig.LaunchTest):
         result = self.finish(process)
         self.assertEqual((result.status, result.out), (-signal.SIGINT, ""), result.err)
 
+    def test_limits_that_are_too_low(self):
+        """Each is named, with what to raise; no process ends by a signal of its own."""
+        def limited(which, bound):
+            return self.run_it("-n", "2", rig.program("launch_parts"), "word", preexec_fn=lambda: resource.setrlimit(which, (bound, bound)))
+        result = limited(resource.RLIMIT_FSIZE, 10 << 10)
+        self.assertEqual(result.status, rig.NO_START, result.err)
+        self.assertIn("raise `ulimit -f`", result.err)
+        result = limited(resource.RLIMIT_FSIZE, 40 << 20)
+        if result.status != 0:  # as large as an inbox is
+            self.assertIn("as large as its inbox (ulimit -f)", result.err)
+            self.assertNotIn("killed by signal", result.err)
+        result = limited(resource.RLIMIT_NOFILE, 32)
+        self.assertEqual(result.status, rig.NO_START, result.err)
+        self.assertIn("raise `ulimit -n`", result.err)
+
     # ---- wrappers that close what they do not know
 
     CLOSES = ["-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"]

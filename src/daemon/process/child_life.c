@@ -467,8 +467,11 @@ static void not_forked(struct rz_child_life *life, uint32_t rank, uint32_t incar
 {
     const struct rz_own_node *own = life->config.own;
     char reason[256];
-    snprintf(reason, sizeof(reason), "cannot start a process: %s: %s", rz_status_text(status),
-             strerror(errno));
+    snprintf(reason, sizeof(reason), "cannot start a process: %s: %s%s", rz_status_text(status),
+             strerror(errno),
+             errno == EMFILE   ? "; a daemon needs ten for each process: raise `ulimit -n`"
+             : errno == EAGAIN ? "; raise the number of processes, `ulimit -u`"
+                               : "");
     bool spawned = rz_membership_is_spawned(&own->membership, rank, incarnation);
     if (spawned || incarnation > 1) { /* rzrun names the failure that made it necessary */
         rz_report_log(&own->report, 0, "%s", reason);
