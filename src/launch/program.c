@@ -361,6 +361,11 @@ void rz_program_libraries(const char *path, const char *library_path,
     image_close(&image);
 }
 
+enum rz_program_mpi rz_program_library_mpi(const char *library)
+{
+    return strcmp(library, RZ_PROGRAM_LIBRARY) == 0 ? RZ_PROGRAM_OWN : mpi_of(library);
+}
+
 /* Takes the first library of another MPI among those that the loader lists, unless ours is there.
  */
 struct found_mpi {
@@ -371,7 +376,7 @@ struct found_mpi {
 
 static bool take_found(struct found_mpi *found, const char *name)
 {
-    enum rz_program_mpi mpi = strcmp(name, RZ_PROGRAM_LIBRARY) == 0 ? RZ_PROGRAM_OWN : mpi_of(name);
+    enum rz_program_mpi mpi = rz_program_library_mpi(name);
     bool first = found->mpi == RZ_PROGRAM_PLAIN && mpi != RZ_PROGRAM_PLAIN;
     if (first || mpi == RZ_PROGRAM_OWN) {
         found->mpi = mpi;

@@ -37,6 +37,9 @@ enum rz_program_mpi rz_program_mpi(const char *path, const char *library_path, c
 enum rz_program_mpi rz_program_words_mpi(char *const *words, const char *library_path,
                                          char *library, size_t library_max);
 
+/* The same of the name of a library; RZ_PROGRAM_PLAIN: it is of no MPI that is known. */
+enum rz_program_mpi rz_program_library_mpi(const char *library);
+
 /* The library of the MPI ABI that programs are linked to. */
 #define RZ_PROGRAM_LIBRARY "libmpi_abi.so.1"
 

@@ -261,6 +261,7 @@ static void on_started(struct rz_launch_session *session, struct rz_node *node,
         rz_cases_started(session->cases, told);
     }
     rz_session_debug_started(session, node, told);
+    rz_session_foreign_started(session, node, told);
     rz_session_input_look(session); /* rank 0 may now read on another node */
     rz_session_detach_if_all_run(session);
 }
@@ -741,6 +742,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
     int status = rz_session_output_close(session, conclude_job(session));
     close_events(session);
     rz_session_debug_end(session);
+    rz_session_foreign_end(session);
     rz_session_trace_close(session);
     if (session->switch_fd >= 0) {
         close(session->switch_fd);

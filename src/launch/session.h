@@ -118,6 +118,11 @@ struct rz_launch_session {
         uint32_t joined; /* ranks */
         bool told;       /* the debugger was */
     } debug;             /* session_debug.c */
+    struct {
+        struct event *timer; /* or NULL */
+        rz_time interval;
+        uint32_t pid; /* of rank 0 */
+    } foreign;        /* session_foreign.c */
     bool stdin_ended, stdin_always_ready, stdin_terminal;
     bool input_lost; /* it could not be read to its end, which was reported */
     struct rz_random random;
@@ -229,6 +234,11 @@ void rz_session_debug_started(struct rz_launch_session *session, const struct rz
 void rz_session_debug_joined(struct rz_launch_session *session, uint32_t rank,
                              uint32_t incarnation);
 void rz_session_debug_end(struct rz_launch_session *session);
+
+/* Warns of programs of another MPI that nobody saw to be ones (session_foreign.c). */
+void rz_session_foreign_started(struct rz_launch_session *session, const struct rz_node *node,
+                                const struct rz_launch_started *told);
+void rz_session_foreign_end(struct rz_launch_session *session);
 
 /* session_signals.c */
 void rz_session_signals_open(struct rz_launch_session *session);
