@@ -47,7 +47,7 @@ struct rz_outcome {
     bool failure_known; /* before the job's end a daemon had reported a failure to its processes */
     bool any_left;      /* some ranks had reached MPI_Finalize: no failure is repaired any more */
     bool all_left;      /* all ranks had reached MPI_Finalize, and no failure was known */
-    /* Failures that nobody has acknowledged do not affect the status if a process has ended in
+    /* Failures that no process has acknowledged do not affect the status if a process has ended in
      * order: --accept-failures. */
     bool accepts;
     bool worn_out; /* the job is ended by too many failures: the cause names the last one */

@@ -36,7 +36,7 @@ class ExitStatus(rig.LaunchTest):
         self.assertIn("rank 1", result.err)
         self.runs("-n", "2", ENDS, "abort", "0", status=1)
 
-    def test_a_failure_that_nobody_acknowledged(self):
+    def test_an_unacknowledged_failure(self):
         """It counts, unless the user accepts it: docs/decisions/0061."""
         job = ["-n", "3", "--nodes", "2"]
         self.assertIn("rank 1 was killed by signal 9", self.runs(*job, ENDS, "alone", "9", status=137).err)
