@@ -14,6 +14,10 @@
 
 #include <mpi.h>
 
+#ifdef __GNUC__
+#pragma GCC system_header /* C's casts are not to be warned of in C++ */
+#endif
+
 /** A default INTEGER of Fortran; define RZ_FINT before the inclusion where that is another type. */
 #ifndef RZ_FINT
 #define RZ_FINT int
@@ -91,7 +95,7 @@ RZ_F2C_INLINE int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
 {
     int i;
     if (!f_status || f_status == MPI_F_STATUS_IGNORE || f_status == MPI_F_STATUSES_IGNORE ||
-        c_status == MPI_STATUS_IGNORE) {
+        !c_status) { /* MPI_STATUS_IGNORE */
         return MPI_ERR_ARG;
     }
     c_status->MPI_SOURCE = (int)f_status[0];
@@ -107,7 +111,7 @@ RZ_F2C_INLINE int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
 RZ_F2C_INLINE int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)
 {
     int i;
-    if (c_status == MPI_STATUS_IGNORE || !f_status || f_status == MPI_F_STATUS_IGNORE ||
+    if (!c_status || !f_status || f_status == MPI_F_STATUS_IGNORE ||
         f_status == MPI_F_STATUSES_IGNORE) {
         return MPI_ERR_ARG;
     }

@@ -118,6 +118,10 @@ done
 printf 'extern "C" {\n#include <mpi.h>\n#include <mpi-ext.h>\n}\nint main() { return 0; }\n' > "$work/braces.cc"
 "$bin/mpicxx" $strict -c "$work/braces.cc" -o "$work/braces.o"
 
+# What mpi.h does by itself gives no warning, not even one of those that a program may ask for.
+printf '#include <mpi.h>\n' > "$work/plain.cc"
+"$bin/mpicxx" -std=c++11 $strict -Wold-style-cast -Wconversion -Wshadow -Wundef -Wredundant-decls -fsyntax-only "$work/plain.cc"
+
 # The strict header has the ABI alone: a binding of Fortran has names of its own.
 cat > "$work/strict.c" <<'END'
 #include <mpi.h>
