@@ -17,3 +17,8 @@ mpi_run(least partitioned_any RZRUN -n 5 --nodes 2 -x RZ_BOUNDS=least ARGS 3 30)
 mpi_run(least reinit_rounds RZRUN -n 8 --nodes 4 -x RZ_BOUNDS=least ARGS 3)
 mpi_run(least threads_stress RZRUN -n 4 --nodes 2 -x RZ_BOUNDS=least ARGS 3 400)
 mpi_run(least send_cancel RZRUN -n 3 --nodes 2 -x RZ_BOUNDS=least)
+
+mpi_program(bounds_beyond)
+mpi_run(one_node bounds_beyond RZRUN -n 11)
+mpi_run(two_nodes bounds_beyond RZRUN -n 12 --nodes 2)
+mpi_run(least bounds_beyond RZRUN -n 4 --nodes 2 -x RZ_BOUNDS=least)
