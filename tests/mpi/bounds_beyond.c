@@ -89,7 +89,7 @@ static void names(void)
             error = MPI_Publish_name(name, MPI_INFO_NULL, port);
             published += error == MPI_SUCCESS;
         }
-        CHECK(error != MPI_SUCCESS && published == NAMES_MAX);
+        CHECK(class_of(error) == MPI_ERR_SERVICE && published == NAMES_MAX);
     }
     all_goes_on();
     if (rank == 0) {
