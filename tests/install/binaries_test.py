@@ -29,8 +29,10 @@ class Binaries(rig.InstallTest):
     def test_no_file_names_a_folder_of_the_build(self):
         if not OPTIMISED or SETTINGS.get("RZ_TAKES_PREFIX_MAP") != "1":
             self.skipTest("a build for debugging names its sources")
-        places = {rig.BUILD.encode(), rig.SOURCE.encode(), os.path.realpath(rig.BUILD).encode(), os.path.realpath(rig.SOURCE).encode()}
-        named = [f"{path}: {place.decode()}" for path, content in self.files() for place in places if place in content]
+        places = {rig.BUILD, rig.SOURCE, os.path.realpath(rig.BUILD), os.path.realpath(rig.SOURCE)}
+        # After "..": what ccache with CCACHE_BASEDIR has made of it.
+        patterns = {place: re.compile(rb"(?<!\.\.)" + re.escape(place.encode())) for place in places}
+        named = [f"{path}: {place}" for path, content in self.files() for place, pattern in patterns.items() if pattern.search(content)]
         self.assertEqual(named, [])
 
     def test_programs_and_libraries_are_protected(self):
