@@ -19,7 +19,7 @@ OPTIONS = argparse.Namespace(seeds="1..4", messages=300, budget=0.0)
 HONEST = 3
 # Right; a rank was killed, by itself or its daemon, or by its alarm; a process that a rogue has spawned could not be executed.
 STATUSES = {0, 128 + 9, 128 + 14, rig.NOT_FOUND}
-DAEMONS = r"(?m)^.*(?:rz_assert|Sanitizer|runtime error|node \d+ (?:has )?(?:failed|is lost)).*$"
+DAEMONS = r"(?m)^.*(?:assertion failed|Sanitizer|runtime error|node \d+ (?:has )?(?:failed|is lost)).*$"
 
 
 class Rogues(rig.LaunchTest):
