@@ -8,6 +8,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+/* Three seconds. */
+#define LOCK_NAP_NS 10000000
+#define LOCK_NAPS_MAX 300
+
 static bool stays(int fd)
 {
     return fd == RZ_AREA->fd || fd == RZ_AREA->protector || rz_image_excluded_descriptor(fd);
@@ -71,23 +75,28 @@ static void open_file(const struct rz_image_file *file, const char *path)
     }
 }
 
-/* The process that was saved has ended, and has no locks any more. */
-static void restore_lock(const struct rz_image_file *file, const char *path)
+static long lock_file(const struct rz_image_file *file)
 {
     const struct flock region = {.l_type = (short)file->lock_type,
                                  .l_whence = SEEK_SET,
                                  .l_start = (off_t)file->lock_start,
                                  .l_len = (off_t)file->lock_bytes};
-    long error = 0;
     if (file->lock == RZ_LOCK_FLOCK) {
-        error =
-            RZ_RAW2(flock, file->fd, (file->lock_type == F_RDLCK ? LOCK_SH : LOCK_EX) | LOCK_NB);
-    } else if (file->lock != RZ_LOCK_NONE) {
-        error =
-            RZ_RAW3(fcntl, file->fd, file->lock == RZ_LOCK_FILE ? F_OFD_SETLK : F_SETLK, &region);
+        return RZ_RAW2(flock, file->fd, (file->lock_type == F_RDLCK ? LOCK_SH : LOCK_EX) | LOCK_NB);
     }
-    if (error != 0) {
-        rz_restore_fail("another process has the lock of ", path);
+    return RZ_RAW3(fcntl, file->fd, file->lock == RZ_LOCK_FILE ? F_OFD_SETLK : F_SETLK, &region);
+}
+
+/* The process that was saved is ending, or has ended, and has no locks then; but another node may
+ * learn of that later. */
+static void restore_lock(const struct rz_image_file *file, const char *path)
+{
+    const int64_t nap[2] = {0, LOCK_NAP_NS};
+    for (int i = 0; file->lock != RZ_LOCK_NONE && lock_file(file) != 0; i++) {
+        if (i == LOCK_NAPS_MAX) {
+            rz_restore_fail("another process has the lock of ", path);
+        }
+        RZ_RAW2(nanosleep, nap, 0);
     }
 }
 

@@ -25,6 +25,7 @@ struct rz_input_kept {
     uint64_t total; /* bytes that were read */
     bool opened;
     bool lost; /* it could not be kept, which was reported */
+    int error; /* why */
 };
 
 struct rz_attempts {

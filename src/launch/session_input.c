@@ -93,20 +93,23 @@ static void kept_open(struct rz_input_kept *kept)
     } else {
         kept->file = tmpfile();
         kept->lost = !kept->file;
+        kept->error = errno;
     }
 }
 
 static void keep_input(struct rz_input_kept *kept, const uint8_t *data, size_t n)
 {
     bool lost = kept->lost;
-    if (kept->file && pwrite(fileno(kept->file), data, n, (off_t)kept->total) != (ssize_t)n) {
-        kept->lost = true;
+    if (kept->file && !lost) {
+        ssize_t written = pwrite(fileno(kept->file), data, n, (off_t)kept->total);
+        kept->lost = written != (ssize_t)n;
+        kept->error = written < 0 ? errno : ENOSPC;
     }
     if (kept->lost && (!lost || kept->total == 0)) {
         fprintf(stderr,
                 "rzrun: standard input cannot be kept in a temporary file: %s; the job ends if "
                 "rank 0 must read it again\n",
-                strerror(errno));
+                strerror(kept->error));
     }
     kept->total += n;
 }
