@@ -62,13 +62,15 @@ void rz_image_forget_signals(void)
 void rz_image_note_signals(bool shared)
 {
     uint64_t pending = 0;
-    uint32_t at = 0;
+    struct rz_image_signal taken;
     bool more = RZ_RAW2(rt_sigpending, &pending, 8) == 0 && pending != 0;
-    while (more && (at = atomic_fetch_add(&RZ_AREA->n_pending, 1)) < RZ_IMAGE_PENDING) {
-        struct rz_image_signal taken;
-        more = take_next(shared, &taken);
+    while (more && take_next(shared, &taken)) {
+        uint32_t at = atomic_fetch_add(&RZ_AREA->n_pending, 1);
+        more = at < RZ_IMAGE_PENDING;
         if (more) {
             RZ_AREA->pending[at] = taken;
+        } else {
+            queue_signal(&taken, taken.tid);
         }
     }
     int own = (int)RZ_RAW0(gettid);
@@ -87,7 +89,7 @@ rz_status_t rz_image_keep_signals(struct rz_image_tables *image)
     image->head.pid = (int32_t)RZ_RAW0(getpid);
     if (atomic_load(&RZ_AREA->n_pending) > RZ_IMAGE_PENDING) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED, "more than %d signals are pending",
-                               RZ_IMAGE_PENDING / 2);
+                               RZ_IMAGE_PENDING);
     }
     for (uint32_t i = 0; i < RZ_IMAGE_PENDING; i++) {
         if (RZ_AREA->pending[i].tid >= 0) {
