@@ -484,6 +484,13 @@ class Check(Rewind):
         self.assertRegex(result.err, "no answer within [0-9]+ s .--timeout.: the program had not ended [0-9.]+ s after it was restored")
         self.assertEqual(result.status, self.NONE)
 
+    def test_interrupted(self):
+        process = self.start("-n", "3", "--nodes", "3", "--oversubscribe", "--rewind-check", self.PROGRAM, "steady", "1000000")
+        self.await_members(3, 3)
+        process.send_signal(signal.SIGTERM)
+        result = self.finish(process)
+        self.assertEqual((result.status, result.out, result.err), (143, "", ""))
+
     def test_wrappers_and_input(self):
         numbers = f"{self.folder}/numbers"
         with open(numbers, "w") as file:
