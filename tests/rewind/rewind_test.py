@@ -28,8 +28,9 @@ NONE_FOR = {  # what a program has, and the words that say it
 class Rewind(rig.LaunchTest):
     def job(self, *line, status=0, options=EVERY, kill=None, ranks=4, nodes=2, data=None, **streams):
         report = f"{self.folder}/report"
-        result = self.runs("--oversubscribe", "-n", str(ranks), "--nodes", str(nodes), "--timeout", rig.HANG, "--report", report, *options,
-                           *line, environment={"RZ_KILL_AT": kill} if kill else None, status=status, data=data and data(), **streams)
+        line = ("--oversubscribe", "-n", str(ranks), "--nodes", str(nodes), "--timeout", rig.HANG, "--report", report, *options, *line)
+        more = {"environment": {"RZ_KILL_AT": kill} if kill else None, "data": data and data(), **streams}
+        result = self.run_it(*line, **more) if status is None else self.runs(*line, status=status, **more)
         with open(report) as events:
             result.events = events.read()
         return result
@@ -378,7 +379,10 @@ class Unrestored(Rewind):
         """Runs the program with more and more steps until the images of these generations are there and were given up."""
         for steps in (100, 400, 1600, 6400):
             folder = tempfile.mkdtemp(dir=self.folder)
-            result = self.job(*before, self.GONE, what, str(steps), folder, options=(*BY_CALL, *how.get("options", ())))
+            result = self.job(*before, self.GONE, what, str(steps), folder, options=(*BY_CALL, *how.get("options", ())), status=None)
+            if what == "high" and result.status == 1 and "rewind_gone: Bad file descriptor" in result.err:
+                continue  # no second image in time: from the first one the new process opens the file again, which it may not
+            self.assertEqual(result.status, 0, result.err)
             values = set(re.findall(r"event=fell_back epoch=\d+ rank=-1 node=\d+ .*value=(\d+)", result.events))
             want = self.job(self.GONE, "nothing", str(steps), folder, options=())
             lines = sorted(result.out.splitlines() if once else set(result.out.splitlines()))
