@@ -235,7 +235,7 @@ void rz_session_debug_joined(struct rz_launch_session *session, uint32_t rank,
                              uint32_t incarnation);
 void rz_session_debug_end(struct rz_launch_session *session);
 
-/* Warns of programs of another MPI that nobody saw to be ones (session_foreign.c). */
+/* Warns of ranks that have loaded another MPI, unforeseen (session_foreign.c). */
 void rz_session_foreign_started(struct rz_launch_session *session, const struct rz_node *node,
                                 const struct rz_launch_started *told);
 void rz_session_foreign_end(struct rz_launch_session *session);

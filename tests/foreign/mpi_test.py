@@ -70,7 +70,7 @@ class Mpi(foreign_rig.ForeignTest):
                 self.assertEqual(self.job("-n", "3", "/usr/bin/env", "A=b", f"{self.built}/{name}").out, "ring of 3: token 3, sum 3\n")
 
     def test_script_that_loads_another_mpi(self):
-        """Nobody sees it before it runs: the user is told that each rank is alone."""
+        """It does not show before it runs: the user is told that each rank is alone."""
         libraries = [path for name in ("libmpi.so.40", "libmpich.so.12") for path in glob.glob(f"/usr/lib/*/{name}")]
         for library in libraries[:1]:
             script = f"import ctypes, os, time\nctypes.CDLL('{library}')\nwhile not os.path.exists('{self.folder}/go'): time.sleep(0.02)\n"
