@@ -342,8 +342,7 @@ static void take_message(struct rz_launch_session *session, struct rz_node *node
         rz_session_output(session, message);
         break;
     case RZ_LAUNCH_STDIN_WANTED:
-        rz_session_input_wanted(session, node, message->stdin_wanted.bytes,
-                                message->stdin_wanted.reader);
+        rz_session_input_wanted(session, node, &message->stdin_wanted);
         break;
     case RZ_LAUNCH_MARK:
         rz_story_mark(&session->story, &message->mark);

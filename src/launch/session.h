@@ -195,7 +195,7 @@ void rz_session_input_open(struct rz_launch_session *session);
 void rz_session_input_look(struct rz_launch_session *session);
 /* bytes, reader: of STDIN_WANTED */
 void rz_session_input_wanted(struct rz_launch_session *session, struct rz_node *node,
-                             uint32_t bytes, uint32_t reader);
+                             const struct rz_launch_stdin_wanted *wanted);
 void rz_session_input_close(struct rz_launch_session *session);
 
 /* session_output.c: from open to close stdio's stderr is merged with the output of processes. close

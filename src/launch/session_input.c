@@ -180,16 +180,16 @@ static void look_again_for_input(evutil_socket_t fd, short what, void *arg)
 /* rank 0 has moved to another node after the input ended: that node must be told of the end,
  * too. */
 void rz_session_input_wanted(struct rz_launch_session *session, struct rz_node *node,
-                             uint32_t bytes, uint32_t reader)
+                             const struct rz_launch_stdin_wanted *wanted)
 {
-    if (reader != node->input_reader) { /* a new process, which reads all */
-        node->input_reader = reader;
+    if (wanted->reader != node->input_reader) { /* a new process, which reads all */
+        node->input_reader = wanted->reader;
         node->input_place = 0;
         node->input_credit = 0;
         node->input_ended = false;
     }
     if (!session->stdin_ended || has_kept(session, node)) {
-        node->input_credit += bytes;
+        node->input_credit += wanted->bytes;
         rz_session_input_look(session);
     } else if (!node->input_ended) {
         send_input(node, (const uint8_t *)"", 0);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the hook, and draws by seed and name. */
 #include "port/bounds.h"
 
 #include "base/random.h"

@@ -29,7 +29,8 @@ BAD = [
 GOOD = [
     "a process whose parent has failed", "no room for another one", "there is room that it needs", "the heartbeat of their observer", "its kind",
     "1 to 63 letters, digits and . _ - +", "the same Greek letters", "the data plane", "a deadline, a deadlock, a doorbell", "discard it",
-    "a user who starts a job", "a dead process", "nobody waits for it", "the node died", "readers, who know MPI", "the wildcard of a receive", "the deadline is over", "a process that fails dies out of lists",
+    "a user who starts a job", "a dead process", "nobody waits for it", "the node died",
+    "readers, who know MPI", "the wildcard of a receive", "the deadline is over", "a process that fails dies out of lists",
     "#include <mpi.h>", "studies of detectors", "the body of a loop",
 ]
 
