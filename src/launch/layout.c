@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/no_memory.h"
 #include "cli/quantity.h"
+#include "launch/allocation.h"
 #include "launch/text_file.h"
 #include "port/address.h"
 
@@ -110,10 +111,38 @@ static bool read_rack(const char *text, struct rz_layout_node *node, const char 
     return *text && strlen(text) < sizeof(node->rack);
 }
 
+/* One host of a range. */
+struct add_hosts {
+    struct rz_launch_layout *layout;
+    struct rz_layout_node node;
+    const char **why;
+};
+
+static bool add_named(void *arg, const char *host)
+{
+    struct add_hosts *all = arg;
+    all->node.host[0] = '\0';
+    name_host(&all->node, host);
+    return add_node(all->layout, &all->node, all->why);
+}
+
+/* Adds the host, or all hosts of node[1-3,07]. A bracket at the beginning is that of an address. */
+static bool add_hosts(struct rz_launch_layout *layout, const char *host,
+                      const struct rz_layout_node *node, const char **why)
+{
+    struct add_hosts all = {.layout = layout, .node = *node, .why = why};
+    const char *bracket = strchr(host, '[');
+    if (!bracket || bracket == host + user_length(host)) {
+        return add_named(&all, host);
+    }
+    *why = "a range of hosts is like node[1-3,07]";
+    return rz_allocation_list(host, add_named, &all);
+}
+
 /* Adds the host described by the first n bytes of list. */
 static bool add_host(struct rz_launch_layout *layout, const char *list, size_t n, const char **why)
 {
-    char word[128];
+    char word[1024];
     struct rz_layout_node node = {.place.slots =
                                       1}; /* mpiexec counts a host without a number as one slot */
     *why = "a host name has 1 to 63 characters";
@@ -126,15 +155,25 @@ static bool add_host(struct rz_launch_layout *layout, const char *list, size_t n
     if (slots && !read_slots(slots, &node, why)) {
         return false;
     }
-    name_host(&node, word);
-    return add_node(layout, &node, why);
+    return add_hosts(layout, word, &node, why);
+}
+
+/* The length of the first host of a list: commas in brackets are those of a range. */
+static size_t first_host(const char *list)
+{
+    size_t n = strcspn(list, ",[");
+    while (list[n] == '[') {
+        n += strcspn(list + n, "]");
+        n += strcspn(list + n, ",[");
+    }
+    return n;
 }
 
 bool rz_layout_add_hosts(struct rz_launch_layout *layout, const char *list, const char **why)
 {
     static char text[256];
     for (unsigned number = 1;; number++) {
-        size_t n = strcspn(list, ",");
+        size_t n = first_host(list);
         if (!add_host(layout, list, n, why)) {
             snprintf(text, sizeof(text), "host %u of the list: %s", number, *why);
             *why = text;
@@ -156,7 +195,14 @@ static bool read_word(const char *word, struct rz_layout_node *node, const char 
     if (strncmp(word, "rack=", 5) == 0) {
         return read_rack(word + 5, node, why);
     }
-    *why = "only slots=N and rack=NAME may follow a host";
+    if (strncmp(word, "max_slots=", 10) == 0 || strncmp(word, "max-slots=", 10) == 0) {
+        uint64_t number;
+        *why = "max_slots are a whole number from 1 on";
+        bool good = rz_quantity_number(word + 10, 1, RZ_RANKS_MAX, &number);
+        node->slots_max = good ? (uint32_t)number : 0;
+        return good;
+    }
+    *why = "only slots=N, max_slots=N and rack=NAME may follow a host";
     return false;
 }
 
@@ -173,13 +219,16 @@ static bool take_node_line(void *arg, char *line, size_t n, const char **why)
     if (!host) {
         return true;
     }
-    *why = "slots follow a host as slots=N";
-    bool good = !cut_slots(host);
-    name_host(&node, host);
+    const char *slots = cut_slots(host);
+    bool good = !slots || read_slots(slots, &node, why);
     while (good && (word = strtok_r(NULL, " \t\r", &save))) {
         good = read_word(word, &node, why);
     }
-    return good && add_node(arg, &node, why);
+    if (good && node.slots_max > 0 && node.slots_max < node.place.slots) {
+        *why = "max_slots are fewer than slots";
+        return false;
+    }
+    return good && add_hosts(arg, host, &node, why);
 }
 
 bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, const char **why)
@@ -188,7 +237,7 @@ bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, c
     if (!rz_text_file_lines(file, take_node_line, layout, why)) {
         return false;
     }
-    *why = "the file names no host; a line is HOST [slots=N] [rack=NAME]";
+    *why = "the file names no host; a line is HOST [slots=N] [max_slots=N] [rack=NAME]";
     return layout->n_nodes > before;
 }
 

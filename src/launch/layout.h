@@ -13,6 +13,7 @@
 struct rz_layout_node {
     char host[64];
     char rack[32];              /* "": it shares its rack with no other node */
+    uint32_t slots_max;         /* also with --oversubscribe; 0: no bound */
     uint32_t share;             /* which of n_nodes shares of the machine's cores the node has */
     bool remote;                /* on another host: elsewhere.h */
     struct rz_place_node place; /* slots 0: no bound */
@@ -26,9 +27,9 @@ struct rz_launch_layout {
     uint32_t *slots;     /* [n_nodes]: ranks that a daemon may run without oversubscription */
 };
 
-/* Appends nodes from `host[:slots],...` or from lines `host [slots=N] [rack=NAME]` (with
- * #-comments) of a file. False: *why, static text, which names the line, or the host's place in the
- * list. */
+/* Appends nodes from `host[:slots],...` or from lines `host[:slots] [slots=N] [max_slots=N]
+ * [rack=NAME]` (with #-comments) of a file; a host may be a range: node[1-3,07]. False: *why,
+ * static text, which names the line, or the host's place in the list. */
 bool rz_layout_add_hosts(struct rz_launch_layout *layout, const char *list, const char **why);
 bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, const char **why);
 

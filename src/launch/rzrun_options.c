@@ -451,10 +451,12 @@ static const struct rz_cli_option table[] = {
      take_adapter},
     {"--host", "-H -host -hosts --hosts", "HOST[:SLOTS],...",
      "Hosts to run on, with the number of ranks each can take (1); an IPv6 address is in brackets "
-     "then: [fd78::1]:4. Where one is not this machine, see --launcher.",
+     "then: [fd78::1]:4. Several of similar names: node[1-3,07]:4. Where one is not this machine, "
+     "see --launcher.",
      take_host},
     {"--hostfile", "-f -hostfile -machinefile --machinefile", "FILE",
-     "The same from a file: lines of `HOST [slots=N] [rack=NAME]`. With racks, nodes are numbered "
+     "The same from a file: lines of `HOST [slots=N] [max_slots=N] [rack=NAME]`, or `HOST:N`. With "
+     "racks, nodes are numbered "
      "so that nodes that observe each other or keep each other's checkpoints are in different "
      "racks.",
      take_hostfile},

@@ -234,6 +234,25 @@ static void check_faults(const struct rz_rzrun_options *options)
     }
 }
 
+/* max_slots of a hostfile, which hold with --oversubscribe, too. */
+static void check_slots_max(const struct rz_rzrun_options *options)
+{
+    for (uint32_t i = 0; i < options->layout.n_nodes; i++) {
+        const struct rz_layout_node *node = &options->layout.nodes[i];
+        uint32_t n = 0;
+        for (uint32_t rank = 0; rank < options->n_ranks; rank++) {
+            n += options->layout.placement[rank] == i;
+        }
+        if (node->slots_max > 0 && n > node->slots_max) {
+            fprintf(stderr,
+                    "rzrun: host %s would have %u ranks, and max_slots=%u of the hostfile are the "
+                    "most that it may have; start fewer, or raise it\n",
+                    node->host, n, node->slots_max);
+            exit(RZ_EXIT_SLOTS);
+        }
+    }
+}
+
 /* Each daemon, each rank of a job of several nodes, and rzrun where daemons of other hosts connect
  * to it, listen at a port. */
 static void check_ports(const struct rz_rzrun_options *options)
@@ -290,6 +309,7 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
     }
     settle_stdout(options);
     settle_layout(options);
+    check_slots_max(options);
     check_ports(options);
     if (!options->silence_timeout) {
         options->silence_timeout =

@@ -172,6 +172,8 @@ class BadInput(rig.LaunchTest):
         self.refused(["--hostfile", self.file("hosts", "localhost\nlocalhost\0 slots=2\n"), TRUE], BAD_LINE, "line 2: there is a zero byte")
         self.refused(["-n", "4", "--hostfile", self.file("hosts", "# two\nlocalhost slots=2\n\n"), TRUE], NO_SLOTS,
                      "4 ranks do not fit into 2 slots")
+        self.refused(["-n", "4", "--oversubscribe", "--hostfile", self.file("hosts", "localhost slots=2 max_slots=3\n"), TRUE], NO_SLOTS,
+                     "max_slots=3 of the hostfile")
 
     def test_a_full_disk_is_told(self):
         result = self.runs("-n", "2", "--report", "/dev/full", TRUE)

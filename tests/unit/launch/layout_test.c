@@ -170,9 +170,51 @@ static void test_an_ipv6_address_is_a_host(void **state)
             fail_msg("'%s' was taken for a host", bad[i]);
         }
     }
-    assert_false(read_hosts(&layout, "[fd78::1]:4\n", &why));
-    assert_non_null(strstr(why, "slots=N"));
     rz_layout_clear(&layout);
+}
+
+/* As hostfiles of MPICH and Open MPI have it. */
+static void test_hostfiles_of_others(void **state)
+{
+    struct rz_launch_layout layout = {0};
+    const char *why;
+    (void)state;
+    assert_true(
+        read_hosts(&layout, "h1:2\n[fd78::1]:4\nh2 slots=2 max_slots=4\nh3 max-slots=1\n", &why));
+    assert_host(&layout, 0, "h1", 2);
+    assert_host(&layout, 1, "fd78::1", 4);
+    assert_host(&layout, 2, "h2", 2);
+    assert_int_equal(layout.nodes[2].slots_max, 4);
+    assert_int_equal(layout.nodes[3].slots_max, 1);
+    rz_layout_clear(&layout);
+    assert_false(read_hosts(&layout, "h1 slots=4 max_slots=2\n", &why));
+    assert_non_null(strstr(why, "fewer than slots"));
+    rz_layout_clear(&layout);
+}
+
+static void test_ranges_of_hosts(void **state)
+{
+    struct rz_launch_layout layout = {0};
+    const char *why;
+    (void)state;
+    assert_true(rz_layout_add_hosts(&layout, "me@n[1-2,07]x:3,a,r[8-9]", &why));
+    assert_true(read_hosts(&layout, "node[01-02] slots=2\n", &why));
+    assert_int_equal(layout.n_nodes, 8);
+    assert_host(&layout, 0, "me@n1x", 3);
+    assert_host(&layout, 1, "me@n2x", 3);
+    assert_host(&layout, 2, "me@n07x", 3);
+    assert_host(&layout, 3, "a", 1);
+    assert_host(&layout, 5, "r9", 1);
+    assert_host(&layout, 7, "node02", 2);
+    rz_layout_clear(&layout);
+    static const char *const bad[] = {"n[",        "n[1",  "n[]",     "n[2-1]",
+                                      "n[1-9999]", "n[a]", "n[1-2]:x"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        if (rz_layout_add_hosts(&layout, bad[i], &why)) {
+            fail_msg("'%s' was taken for a host", bad[i]);
+        }
+        rz_layout_clear(&layout);
+    }
 }
 
 static void test_cores_are_divided_and_crowds_found(void **state)
@@ -220,6 +262,8 @@ int main(void)
         cmocka_unit_test(test_nodes_without_rack_keep_their_numbers),
         cmocka_unit_test(test_bad_lines_are_refused),
         cmocka_unit_test(test_an_ipv6_address_is_a_host),
+        cmocka_unit_test(test_hostfiles_of_others),
+        cmocka_unit_test(test_ranges_of_hosts),
         cmocka_unit_test(test_cores_are_divided_and_crowds_found),
         cmocka_unit_test(test_bad_hosts_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
