@@ -270,7 +270,9 @@ static void as_datagram(struct rz_fuzz_input *input, bool tagged)
                                            (size_t)(r.end - r.at)) == RZ_OK &&
                 message.from == from;
     if (tagged) {
-        crypto_auth(packet + n, packet, n, key), n += crypto_auth_BYTES;
+        uint8_t derived[RZ_PROOF_KEY_BYTES];
+        rz_proof_derive(key, "datagrams of daemons", NULL, 0, derived);
+        crypto_auth(packet + n, packet, n, derived), n += crypto_auth_BYTES;
     }
     for (unsigned i = 0; i < 2; i++) {
         if (rz_socket_send_to(world.datagrams[PEER], packet, n, &world.udp[SELF]) != RZ_OK) {
