@@ -20,8 +20,8 @@
 /*
  * The key for one purpose, from the key of a job or from a key derived from that: a keyed hash
  * (BLAKE2b) over the label and `bound`. A label names a purpose, and stands at one place in the
- * source tree; a process that holds a derived key learns nothing of the others. A job's key itself proves,
- * seals and authenticates nothing.
+ * source tree; a process that holds a derived key learns nothing of the others. A job's key itself
+ * proves, seals and authenticates nothing.
  */
 void rz_proof_derive(const uint8_t key[RZ_PROOF_KEY_BYTES], const char *label, const void *bound,
                      size_t bound_bytes, uint8_t derived[RZ_PROOF_KEY_BYTES]);
