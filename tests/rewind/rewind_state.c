@@ -365,6 +365,9 @@ static void make_properties(void)
     need(chdir(folder) == 0, "chdir");
     prctl(PR_SET_NAME, "a name");
     prctl(PR_SET_TIMERSLACK, 123456);
+    if (geteuid() == 0) { /* others cannot be saved without /proc, which this closes to them */
+        prctl(PR_SET_DUMPABLE, 0);
+    }
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -393,7 +396,7 @@ static void end_properties(void)
     say("controls: slack %d, no huge pages %d, reaper %d, parent %d, no privileges %d, %x\n",
         prctl(PR_GET_TIMERSLACK), prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0), reaper, parent,
         prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), personality(0xffffffff) & SHORT_INODE);
-    say("policies: %d %d\n", sched_getscheduler(0), memory);
+    say("policies: %d %d, dumpable %d\n", sched_getscheduler(0), memory, prctl(PR_GET_DUMPABLE));
 }
 
 /* ---- Registers and stacks ---- */
