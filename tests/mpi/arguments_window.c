@@ -118,9 +118,34 @@ static void rows_epochs(void)
     CHECK(MPI_Win_wait(good.win) == MPI_SUCCESS);
 }
 
+/* The epoch that a fence may have begun is over when one of another kind begins. */
+static void rows_after_a_fence(void)
+{
+    int one = 1;
+    for (int way = 0; way < 3; way++) {
+        CHECK(MPI_Win_fence(0, good.win) == MPI_SUCCESS);
+        CHECK(MPI_Put(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, good.win) == MPI_SUCCESS);
+        CHECK(MPI_Win_fence(0, good.win) == MPI_SUCCESS);
+        if (way == 0) {
+            CHECK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, good.win) == MPI_SUCCESS);
+            CHECK(MPI_Win_unlock(0, good.win) == MPI_SUCCESS);
+        } else if (way == 1) {
+            CHECK(MPI_Win_lock_all(0, good.win) == MPI_SUCCESS);
+            CHECK(MPI_Win_unlock_all(good.win) == MPI_SUCCESS);
+        } else {
+            CHECK(MPI_Win_post(good.group, 0, good.win) == MPI_SUCCESS);
+            CHECK(MPI_Win_start(good.group, 0, good.win) == MPI_SUCCESS);
+            CHECK(MPI_Win_complete(good.win) == MPI_SUCCESS);
+            CHECK(MPI_Win_wait(good.win) == MPI_SUCCESS);
+        }
+        ROW(MPI_ERR_RMA_SYNC, "MPI_Put", "", MPI_Put(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, good.win));
+    }
+}
+
 void rows_window(void)
 {
     rows_making();
     rows_operations();
     rows_epochs();
+    rows_after_a_fence();
 }

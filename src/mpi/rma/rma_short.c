@@ -239,6 +239,7 @@ SHORT bool rzm_win_lock_short(int lock_type, int rank, int assert, MPI_Win handl
         return false;
     }
     target->hold = exclusive ? RZ_HOLD_EXCLUSIVE : RZ_HOLD_SHARED;
+    win->fenced = false;
     win->locks++;
     return true;
 }

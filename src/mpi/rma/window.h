@@ -90,7 +90,8 @@ struct rz_win {
     struct rz_errhandler *errhandler;
     struct rz_attribute *attributes;
     /* Epochs of this process. */
-    bool fenced, lock_all, lock_all_unchecked;
+    bool fenced; /* since the last MPI_Win_fence no epoch of another kind has begun */
+    bool lock_all, lock_all_unchecked;
     int locks;                /* targets that MPI_Win_lock has locked */
     struct rz_group *started; /* MPI_Win_start, until MPI_Win_complete */
     struct rz_group *posted;  /* MPI_Win_post, until MPI_Win_wait */

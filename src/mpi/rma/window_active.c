@@ -269,6 +269,7 @@ int rzm_win_start(struct rz_group *group, int assert, struct rz_win *win)
         struct rz_win_target *target = rz_win_target(win, rank_of(win, group, i));
         target->started = target->touched = true;
     }
+    win->fenced = false;
     return MPI_SUCCESS;
 }
 

@@ -227,7 +227,10 @@ int rzm_win_lock(int lock_type, int rank, int assert, struct rz_win *win)
     } else {
         error = lock_take(win, rank, hold);
     }
-    win->locks += error == MPI_SUCCESS;
+    if (error == MPI_SUCCESS) {
+        win->fenced = false;
+        win->locks++;
+    }
     return error;
 }
 
@@ -240,6 +243,7 @@ int rzm_win_lock_all(int assert, struct rz_win *win)
         error = rzm_error(MPI_ERR_RMA_SYNC, "a target is locked by MPI_Win_lock");
     }
     if (error == MPI_SUCCESS) {
+        win->fenced = false;
         win->lock_all = true;
         win->lock_all_unchecked = (assert &MPI_MODE_NOCHECK) != 0;
     }
