@@ -230,7 +230,7 @@ bool rz_image_given_processors(const struct rz_image_thread *thread); /* those o
 /* locks.c: of this file, into it */
 rz_status_t rz_image_note_lock(struct rz_image_file *file, const char *path);
 
-/* signals.c */
+/* pending_signals.c */
 void rz_image_forget_signals(void);
 void rz_image_note_signals(bool shared); /* of this thread; shared: and of the process */
 rz_status_t rz_image_keep_signals(struct rz_image_tables *image);

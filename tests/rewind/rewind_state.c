@@ -697,7 +697,7 @@ static void end_pipe_on_output(void)
     dup2(saved_out, 1);
 }
 
-/* ---- The table of modes ---- */
+/* ---- The modes ---- */
 
 static const struct mode {
     const char *name;

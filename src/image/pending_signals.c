@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signals that are pending, and the timers of setitimer, which send them. Without privilege nobody
- * can look at a queued signal: each one is taken and queued again, with what it carries. */
+/* Signals that are pending, and the timers of setitimer, which send them. Without privilege no
+ * process can look at a queued signal: each one is taken and queued again, with what it carries. */
 #include "image/area.h"
 
 #include "image/raw_call.h"
