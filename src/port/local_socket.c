@@ -333,15 +333,14 @@ static bool find_one(struct rz_local_found *found, const struct rz_local_name *n
     if (status != RZ_OK) {
         return status == RZ_IN_PROGRESS && (found->n == 0 || by_job(name, &found->names[0]) == 0);
     }
+    close(fd);
     if (found->n == 0 || by_job(name, &found->names[0]) == 0) {
         found->jobs = found->jobs ? found->jobs : 1;
-        found->names[found->n] = *name;
-        found->fds[found->n++] = fd;
+        found->names[found->n++] = *name;
         return false;
     }
     found->jobs += found->jobs == 1 || by_job(name, last) != 0;
     found->other = *last = *name;
-    close(fd);
     return false;
 }
 
@@ -365,6 +364,29 @@ static void find_among(struct rz_local_found *found, const struct rz_local_name 
             nanosleep(&pause, NULL);
         }
     }
+}
+
+/* Connects to the daemons that were found, only now: a daemon hangs up on visitors that say
+ * nothing.
+ */
+static void find_connect(struct rz_local_found *found, unsigned timeout_ms)
+{
+    const struct timespec pause = {.tv_nsec = AGAIN_NS};
+    rz_time until = rz_clock_now() + timeout_ms * RZ_MILLISECOND;
+    size_t n = 0;
+    for (size_t i = 0; i < found->n; i++) {
+        uid_t peer;
+        rz_status_t status;
+        while ((status = rz_local_connect(&found->names[i], &found->fds[n], &peer)) ==
+                   RZ_IN_PROGRESS &&
+               rz_clock_now() < until) {
+            nanosleep(&pause, NULL);
+        }
+        if (status == RZ_OK) {
+            found->names[n++] = found->names[i];
+        }
+    }
+    found->n = n;
 }
 
 /* Whether another user has a job of this name, as the kernel says. */
@@ -407,6 +429,11 @@ rz_status_t rz_local_find(const char *prefix, unsigned timeout_ms, struct rz_loc
         find_among(found, all + own, kept - own, waits, timeout_ms);
     } else if (status == RZ_OK && found->jobs == 0) {
         find_foreign(found, all + own, kept - own);
+    }
+    if (status == RZ_OK && found->jobs == 1) {
+        find_connect(found, timeout_ms);
+    } else if (found->jobs != 1) {
+        found->n = 0;
     }
     free(waits);
     free(all);

@@ -71,7 +71,7 @@ struct rz_local_found {
     struct rz_local_name *names;
     int *fds;
     size_t n;
-    unsigned jobs;              /* how many jobs there are; the daemons are of the first one */
+    unsigned jobs;              /* how many jobs there are; the daemons are of the only one */
     struct rz_local_name other; /* jobs > 1: a daemon of the second one */
     /* No job: a name is of another user, who listens there; or it is that of this user, and another
      * user (`taker`) listens there. */

@@ -275,12 +275,14 @@ static void ask_begin(struct look *look, struct ask *ask)
     uid_t peer;
     size_t n;
     rz_status_t status = rz_local_connect(&ask->name, &ask->fd, &peer);
-    if (status == RZ_IN_PROGRESS) {
+    rz_time now = rz_clock_now();
+    ask->heard = ask->heard ? ask->heard : now;
+    if (status == RZ_IN_PROGRESS && now - ask->heard < SILENT_MAX_MS * RZ_MILLISECOND) {
         return; /* too many others wait there: tried again */
     }
     ask->state = status == RZ_OK ? ASK_READS : ASK_OVER;
     look->open += status == RZ_OK;
-    ask->heard = rz_clock_now();
+    ask->heard = now;
     if (status == RZ_OK && (rz_local_write(ask->fd, "status\n", 7, &n) != RZ_OK || n != 7)) {
         ask_end(look, ask);
     }

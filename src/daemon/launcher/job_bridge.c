@@ -24,7 +24,7 @@ static bool find_job(const char *prefix, struct rz_local_name *name, int *fd)
     char host[64] = "this host";
     gethostname(host, sizeof(host) - 1);
     rz_status_t status = rz_local_find(prefix, BRIDGE_CONNECT_MS, &found);
-    bool one = status == RZ_OK && found.jobs == 1 && found.names[0].uid == geteuid();
+    bool one = status == RZ_OK && found.n > 0 && found.names[0].uid == geteuid();
     if (status != RZ_OK) {
         fprintf(stderr, "rzd: the jobs of %s cannot be listed: %s\n", host, strerror(errno));
     } else if (!one) {
