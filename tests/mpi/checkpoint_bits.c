@@ -132,7 +132,8 @@ static void check_streams(uint64_t step)
         return;
     }
     CHECK(RZ_Checkpoint_stream_open(ONCE, "r", &stream) == MPI_SUCCESS);
-    CHECK(fread(&once, 1, sizeof(once) + 1, stream) == sizeof(once) && once == seed);
+    CHECK(fread(&once, 1, sizeof(once), stream) == sizeof(once) && once == seed);
+    CHECK(fgetc(stream) == EOF);
     CHECK(fclose(stream) == 0);
 }
 
