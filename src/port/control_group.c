@@ -2,10 +2,12 @@
 /* Walks from the process's control groups to the root, and reads the files of each. */
 #include "port/control_group.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Whether a list like "cpu,cpuacct" contains the controller. */
 static bool group_has(const char *controllers, const char *controller)
@@ -21,17 +23,13 @@ static bool group_has(const char *controllers, const char *controller)
     return false;
 }
 
-/* This group and all above it. group is changed. */
-static void group_climb(const char *folder, char *group, void (*visit)(void *arg, const char *path),
+/* This group and all above it, up to the folder of the controller, of so many bytes. */
+static void group_climb(char *path, size_t folder_bytes, void (*visit)(void *arg, const char *path),
                         void *arg)
 {
     for (;;) {
-        char path[PATH_MAX];
-        int n = snprintf(path, sizeof(path), "%s%s", folder, group);
-        if (n > 0 && (size_t)n < sizeof(path)) {
-            visit(arg, path);
-        }
-        char *slash = strrchr(group, '/');
+        visit(arg, path);
+        char *slash = strrchr(path + folder_bytes, '/');
         if (!slash) {
             return;
         }
@@ -42,9 +40,8 @@ static void group_climb(const char *folder, char *group, void (*visit)(void *arg
 void rz_control_groups(const char *groups_file, const char *folder, const char *controller,
                        void (*visit)(void *arg, const char *path), void *arg)
 {
-    char line[PATH_MAX], own[PATH_MAX];
+    char line[PATH_MAX], path[PATH_MAX]; /* no more: the stack may be small */
     FILE *f = fopen(groups_file, "re");
-    snprintf(own, sizeof(own), "%s/%s", folder, controller);
     while (f && fgets(line, sizeof(line), f)) { /* "0::/a/b", or "4:cpu,cpuacct:/a/b" */
         line[strcspn(line, "\n")] = 0;
         char *controllers = strchr(line, ':');
@@ -54,8 +51,13 @@ void rz_control_groups(const char *groups_file, const char *folder, const char *
         }
         *controllers++ = *group++ = 0;
         bool unified = *controllers == 0;
-        if (unified || group_has(controllers, controller)) {
-            group_climb(unified ? folder : own, group, visit, arg);
+        if (!unified && !group_has(controllers, controller)) {
+            continue;
+        }
+        int n = snprintf(path, sizeof(path), "%s%s%s%s", folder, unified ? "" : "/",
+                         unified ? "" : controller, group);
+        if (n > 0 && (size_t)n < sizeof(path)) {
+            group_climb(path, (size_t)n - strlen(group), visit, arg);
         }
     }
     if (f) {
@@ -65,15 +67,20 @@ void rz_control_groups(const char *groups_file, const char *folder, const char *
 
 size_t rz_control_group_words(const char *path, const char *file, char (*words)[32], size_t n)
 {
-    char name[PATH_MAX];
     size_t found = 0;
-    int length = snprintf(name, sizeof(name), "%s/%s", path, file);
-    FILE *f = length > 0 && (size_t)length < sizeof(name) ? fopen(name, "re") : NULL;
+    int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = folder >= 0 ? openat(folder, file, O_RDONLY | O_CLOEXEC) : -1;
+    FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
     while (f && found < n && fscanf(f, "%31s", words[found]) == 1) {
         found++;
     }
     if (f) {
         fclose(f);
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    if (folder >= 0) {
+        close(folder);
     }
     return found;
 }

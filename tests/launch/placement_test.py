@@ -234,7 +234,7 @@ class Placement(rig.LaunchTest):
         self.assertFalse(fewer, "a rank was refused")
         process.terminate()
         result = self.finish(process)
-        self.assertEqual((result.status, result.err), (128 + signal.SIGTERM, ""))
+        self.assertEqual((result.status, result.err), (128 + signal.SIGTERM, "rzrun: the job was ended by signal 15 (Terminated) to rzrun\n"))
 
     def tree_of_agreements(self, *arguments):
         return self.runs(*arguments, "/bin/sh", "-c", 'echo "tree ${RZ_AGREE_TREE-unsaid}"').out.split("\n")[0]

@@ -116,8 +116,11 @@ static rz_status_t entry_put(struct rz_names *names, const struct owner *owner, 
     if (*at) {
         entry_remove(names, at);
     }
+    if (names->n_entries == RZ_NAMES_MAX) {
+        return RZ_ERR_REFUSED;
+    }
     struct entry *entry = calloc(1, sizeof(*entry));
-    if (names->n_entries == RZ_NAMES_MAX || !entry || !(entry->service = strdup(service)) ||
+    if (!entry || !(entry->service = strdup(service)) ||
         !(entry->port = strdup(port))) {
         if (entry) {
             free(entry->service);

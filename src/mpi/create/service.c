@@ -92,7 +92,7 @@ int rzm_publish_name(const char *service_name, struct rz_info *info, const char 
     (void)info;
     struct question question;
     int error = ask_daemon(RZ_NAME_PUBLISH, "MPI_Publish_name", service_name, port_name, &question);
-    if (error == MPI_SUCCESS && question.status == RZ_ERR_NO_MEMORY) {
+    if (error == MPI_SUCCESS && question.status == RZ_ERR_REFUSED) {
         return rzm_error(MPI_ERR_SERVICE,
                          "service_name \"%s\" cannot be kept: a job has at most 4096 published "
                          "names; MPI_Unpublish_name makes room",
