@@ -6,7 +6,8 @@
  * compute stays right, and all that they see is the failure of rogues.
  *
  * WHEN: early (before MPI_Init, in place of it), loop (between collectives), left (after
- * MPI_Finalize). Messages that MPI itself allows to end others (MPI_Abort) are not sent.
+ * MPI_Finalize); revoke: as loop, and each message is the revocation of another communicator, which
+ * is none. Messages that MPI itself allows to end others (MPI_Abort) are not sent.
  */
 #include "base/random.h"
 #include "wire/link_messages.h"
@@ -36,6 +37,7 @@ enum {
 
 static struct rz_random dice;
 static int link_fd = -1;
+static bool revokes; /* and says nothing else */
 static uint32_t n_ranks, own_rank;
 static uint8_t bytes[BYTES_MAX], out[BYTES_MAX + 64];
 static char text[BYTES_MAX];
@@ -161,9 +163,16 @@ static void spawn_heavily(struct rz_link_message *message)
 static void compose_well(struct rz_link_message *m)
 {
     memset(m, 0, sizeof(*m));
-    switch (below(10)) {
+    switch (below(11)) {
     case 0:
         spawn_heavily(m);
+        break;
+    case 10:
+        /* Of an honest rank, which lives. */
+        m->type = RZ_LINK_REPLACE;
+        m->replace = (struct rz_link_replace){
+            .question = any_u64(), .spawns = bytes, .spawns_length = RZ_LINK_PAIR_BYTES};
+        rz_link_put_pairs(bytes, &(struct rz_link_process){2 * below(n_ranks / 2), 2}, 1);
         break;
     case 1:
         m->type = RZ_LINK_PUT_EP_ADDRESS;
@@ -217,11 +226,16 @@ static void compose_well(struct rz_link_message *m)
     }
 }
 
-/* What MPI allows to end others, or all: an abort, a revocation of their communicator, the
- * replacement of a process that has not failed. */
+/* What MPI allows to end others, or all: an abort, a revocation of their communicator. */
 static bool ends_others(const struct rz_link_message *m)
 {
-    return m->type == RZ_LINK_ABORT || m->type == RZ_LINK_REPLACE || m->type == RZ_LINK_REVOKE;
+    return m->type == RZ_LINK_ABORT || m->type == RZ_LINK_REVOKE;
+}
+
+/* Begins another process in place of a rogue that has failed. */
+static bool may_begin_others(const struct rz_link_message *m)
+{
+    return m->type == RZ_LINK_REPLACE;
 }
 
 /* ---- Sending ---- */
@@ -281,7 +295,11 @@ static bool put(const void *data, size_t n)
 /* One message; most are such that more can follow. */
 static bool say_something(void)
 {
-    struct rz_link_message message;
+    struct rz_link_message message = {.type = RZ_LINK_REVOKE, .revoke = {.revocation = 0}};
+    if (revokes) {
+        message.revoke.revocation = rz_random_next(&dice);
+        return put(out, rz_link_encode(&message, out, RZ_LINK_MESSAGE_MAX));
+    }
     uint32_t how = below(64);
     size_t n = 0, max = how == 62 ? BYTES_MAX : RZ_LINK_MESSAGE_MAX;
     while (n == 0) {
@@ -289,6 +307,9 @@ static bool say_something(void)
             compose_well(&message);
         } else {
             compose(&message, (enum rz_link_type)below(RZ_LINK_TYPE_COUNT));
+            if (may_begin_others(&message)) {
+                continue;
+            }
         }
         n = ends_others(&message) ? 0 : rz_link_encode(&message, out, max);
     }
@@ -297,7 +318,7 @@ static bool say_something(void)
         out[below((uint32_t)n)] ^= (uint8_t)(1 << below(8));
         uint32_t type = (uint32_t)out[0] | (uint32_t)out[1] << 8;
         message.type = (enum rz_link_type)type;
-        if (ends_others(&message)) {
+        if (ends_others(&message) || may_begin_others(&message)) {
             return true;
         }
     }
@@ -404,11 +425,12 @@ int main(int argc, char **argv)
 {
     const char *rank = getenv("RZ_RANK"), *fd = getenv("RZ_LINK_FD");
     if (argc != 4 || !rank || !fd) {
-        fprintf(stderr, "rzrun ... rogue SEED MESSAGES early|loop|left\n");
+        fprintf(stderr, "rzrun ... rogue SEED MESSAGES early|loop|left|revoke\n");
         return 2;
     }
     int messages = atoi(argv[2]);
     bool early = strcmp(argv[3], "early") == 0, left = strcmp(argv[3], "left") == 0;
+    revokes = strcmp(argv[3], "revoke") == 0;
     own_rank = (uint32_t)atoi(rank);
     n_ranks = RANKS;
     bool rogue = is_rogue((int)own_rank);

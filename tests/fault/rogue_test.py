@@ -16,21 +16,22 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import launch_rig as rig  # noqa: E402
 
 OPTIONS = argparse.Namespace(seeds="1..4", messages=300, budget=0.0)
-HONEST = 3
+HONEST = ROGUES = 3
 # Right; a rank was killed, by itself or its daemon, or by its alarm; a process that a rogue has spawned could not be executed.
 STATUSES = {0, 128 + 9, 128 + 14, rig.NOT_FOUND}
 DAEMONS = r"(?m)^.*(?:assertion failed|Sanitizer|runtime error|node \d+ (?:has )?(?:failed|is lost)).*$"
 
 
 class Rogues(rig.LaunchTest):
-    def one(self, seed, when):
+    def one(self, seed, when, environment=None):
         words = ["-n", "6", "--nodes", "3", "--oversubscribe", "--hb-timeout", "5s", rig.program("rogue"), str(seed),
                  str(OPTIONS.messages), when]
-        result = self.run_it(*words)
+        result = self.run_it(*words, environment=environment)
         told = f"{' '.join([rig.RZRUN, *words])}: status {result.status}\n{result.out}{result.err[-3000:]}"
         self.assertEqual(result.out.count("right\n"), HONEST, told)
         self.assertIn(result.status, STATUSES, told)
         self.assertIsNone(re.search(DAEMONS, result.err), told)
+        return result
 
     def each(self, when):
         first, last = map(int, OPTIONS.seeds.split(".."))
@@ -49,6 +50,11 @@ class Rogues(rig.LaunchTest):
 
     def test_after_mpi_finalize(self):
         self.each("left")
+
+    def test_revocations_without_end(self):
+        """Daemons remember each until the end of the job."""
+        result = self.one(1, "revoke", {"RZ_REVOCATIONS_EACH": "50"})
+        self.assertEqual(result.err.count("it has revoked more communicators"), ROGUES, result.err)
 
 
 if __name__ == "__main__":

@@ -55,12 +55,13 @@ struct rz_child {
     bool hung; /* the watchdog found that it hangs */
     /* Its program could not be executed; a process of the job had requested it. */
     bool not_executed;
-    bool store_refused;  /* it was told that its checkpoint pieces are not kept */
-    bool marked;         /* it has marked an iteration (RZ_Progress_mark) */
-    uint64_t iteration;  /* the last one marked */
-    uint64_t progress;   /* its progress counter, as the watchdog last saw it */
-    rz_time progress_at; /* when the counter changed last */
-    rz_time stuck;       /* since when it makes no progress, less its time without a processor */
+    bool store_refused;   /* it was told that its checkpoint pieces are not kept */
+    bool marked;          /* it has marked an iteration (RZ_Progress_mark) */
+    uint64_t iteration;   /* the last one marked */
+    uint32_t revocations; /* how many communicators it was the first to revoke */
+    uint64_t progress;    /* its progress counter, as the watchdog last saw it */
+    rz_time progress_at;  /* when the counter changed last */
+    rz_time stuck;        /* since when it makes no progress, less its time without a processor */
     struct rz_run_look run;
     uint32_t reached_epoch;
     enum rz_recover_phase reached_phase;

@@ -7,7 +7,8 @@
  *
  * What one daemon knows, all live daemons get to know, whichever fail (docs/protocols/spread.md); a
  * process can read only what its daemon knew. A revocation is a number of 64 bits; daemons know
- * nothing of communicators. Known revocations are kept until the end of the job, 24 bytes each.
+ * nothing of communicators. Known revocations are kept until the end of the job, 24 bytes each, by
+ * all daemons; a process that adds more than RZ_REVOCATIONS_EACH is killed.
  */
 #ifndef RZ_DAEMON_REVOCATIONS_H
 #define RZ_DAEMON_REVOCATIONS_H
@@ -21,6 +22,8 @@ struct rz_revocations;
 
 /* The view that marks this object's messages among those of the component `spread`. */
 #define RZ_REVOCATIONS_VIEW 2
+/* The new revocations of one process: 24 MiB at each daemon. */
+#define RZ_REVOCATIONS_EACH (1u << 20)
 
 struct rz_revocations_config {
     uint32_t n_nodes;

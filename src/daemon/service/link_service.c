@@ -17,6 +17,7 @@
 
 struct rz_link_service {
     struct rz_link_service_config config;
+    uint32_t revocations_each;
 };
 
 /* ---- joining ---- */
@@ -224,7 +225,15 @@ static bool on_lane_closed(void *arg, struct rz_child *p, const struct rz_link_m
 static bool on_revoke(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
 {
     const struct rz_link_service *service = arg;
-    (void)p, (void)fd;
+    (void)fd;
+    if (rz_revocations_known(service->config.revocations, message->revoke.revocation)) {
+        return true;
+    }
+    if (p->revocations >= service->revocations_each) {
+        rz_child_kill(p, "it has revoked more communicators than daemons remember of one process");
+        return true;
+    }
+    p->revocations++;
     rz_revocations_add(service->config.revocations, message->revoke.revocation);
     return true;
 }
@@ -243,6 +252,14 @@ static bool on_revoked_ask(void *arg, struct rz_child *p, const struct rz_link_m
 }
 
 /* ---- open and close ---- */
+
+/* The variable makes it less, for tests. */
+static uint32_t link_revocations_each(void)
+{
+    const char *text = getenv("RZ_REVOCATIONS_EACH");
+    unsigned long each = text ? strtoul(text, NULL, 10) : 0;
+    return each > 0 && each < RZ_REVOCATIONS_EACH ? (uint32_t)each : RZ_REVOCATIONS_EACH;
+}
 
 rz_status_t rz_link_service_open(struct rz_link_service **result,
                                  const struct rz_link_service_config *config)
@@ -263,6 +280,7 @@ rz_status_t rz_link_service_open(struct rz_link_service **result,
         return RZ_ERR_NO_MEMORY;
     }
     service->config = *config;
+    service->revocations_each = link_revocations_each();
     for (size_t i = 0; i < sizeof(handled) / sizeof(*handled); i++) {
         rz_link_router_handle(config->router, handled[i].type, handled[i].handler, service);
     }

@@ -7,6 +7,12 @@
 
 #include <stdlib.h>
 
+/* What one process may wait for at once: spawns, one for each thread that asks; and replacements,
+ * one for each failed process and communicator that is repaired. */
+#define ORDERS_MAX 1024
+#define REPLACES_MIN 4096
+#define REPLACES_EACH 16
+
 /* ---- answers ---- */
 
 static void answer_replaced(const struct rz_spawns *spawns, const struct rz_spawns_request *request,
@@ -76,14 +82,25 @@ static rz_status_t spawn_status(const struct rz_spawns *spawns, const struct rz_
     return what == RZ_SPAWN_TAKEN ? RZ_ERR_EXISTS : RZ_OK;
 }
 
-/* Tells the other daemons each requested spawn once, but not before the preceding incarnation is
- * known here: the spawn implies that the preceding one has failed. */
+/* Whether the incarnation before the requested one is over, as this daemon knows: by the word of a
+ * daemon, not by that of the process that asks. */
+static bool spawn_follows(const struct rz_spawns *spawns, const struct rz_link_process *spawn)
+{
+    const struct rz_membership *membership = &spawns->own->membership;
+    const struct rz_membership_slot *before = &membership->slots[spawn->slot];
+    return before->incarnation + 1 == spawn->incarnation &&
+           (rz_membership_has_failed(membership, spawn->slot) ||
+            before->ended == before->incarnation);
+}
+
+/* Tells the other daemons each requested spawn once, but not before the end of the preceding
+ * incarnation is known here, as it will be if it is true: a spawn implies that the preceding one
+ * has failed, and ends it where it still runs. */
 static void tell_daemons(const struct rz_spawns *spawns, struct rz_spawns_request *request)
 {
     for (uint32_t i = 0; i < request->n; i++) {
         const struct rz_link_process *spawn = &request->spawns[i];
-        if (request->told[i] ||
-            spawns->own->membership.slots[spawn->slot].incarnation + 1 < spawn->incarnation) {
+        if (request->told[i] || !spawn_follows(spawns, spawn)) {
             continue;
         }
         uint64_t item = rz_recover_pack_spawn(spawn->slot, spawn->incarnation);
@@ -171,6 +188,21 @@ void rz_spawns_tell_refusal(struct rz_spawns *spawns, const char *why)
     spawns->refusal_told = true;
 }
 
+/* Whether a process waits for so many answers that no more of its requests are taken: a process
+ * that asks for ever must not fill the memory of daemons. */
+static bool asks_too_much(const struct rz_spawns *spawns, uint32_t asker)
+{
+    uint64_t n_orders = 0, n_replaces = 0;
+    for (const struct rz_spawns_request *at = spawns->requests; at; at = at->next) {
+        if (at->asker == asker) {
+            n_orders += at->order != NULL;
+            n_replaces += at->n;
+        }
+    }
+    return n_orders >= ORDERS_MAX ||
+           n_replaces > REPLACES_MIN + (uint64_t)REPLACES_EACH * spawns->own->job.n_slots;
+}
+
 static struct rz_spawns_request *request_new(struct rz_spawns *spawns, uint32_t asker,
                                              uint32_t incarnation, uint64_t question)
 {
@@ -214,7 +246,9 @@ static bool on_replace(void *arg, struct rz_child *asker, const struct rz_link_m
     struct rz_spawns_request *request =
         request_new(spawns, asker->rank, asker->incarnation, asked->question);
     bool good = read_spawns(spawns, request, asked);
-    if (good && !why && !look_at_replace(spawns, request)) {
+    if (good && !why && asks_too_much(spawns, asker->rank)) {
+        answer_replaced(spawns, request, RZ_ERR_REFUSED);
+    } else if (good && !why && !look_at_replace(spawns, request)) {
         return true;
     }
     if (good && why) {
@@ -303,7 +337,9 @@ static rz_status_t request_spawn(struct rz_spawns *spawns, struct rz_spawns_requ
 void rz_spawns_ask(struct rz_spawns *spawns, const struct rz_spawns_asked *asked)
 {
     RZ_TRACE(SPAWN_WANTED, asked->asker, asked->count, 0);
-    const char *why = spawn_refusal(spawns, false);
+    const char *why = asks_too_much(spawns, asked->asker)
+                          ? "no process is spawned: one process waits for too many spawns already"
+                          : spawn_refusal(spawns, false);
     struct rz_spawns_request *request =
         request_new(spawns, asked->asker, asked->incarnation, asked->question);
     if (why) {

@@ -118,16 +118,20 @@ static void a_process_that_asks_late_is_answered_at_once(void **state)
     fake_end(&job, 0);
 }
 
-/* The others have agreed that it has failed: it is, whatever it does. */
-static void a_spawn_ends_a_process_that_was_held_for_failed(void **state)
+/* Not by the word of the process that asks: its daemon must know of the failure. The spawn is
+ * decided after the replacement was asked for, and before the process is ended. */
+static void a_process_that_lives_is_not_replaced(void **state)
 {
     struct fake_job job;
     (void)state;
     fake_start(&job, 2);
-    fake_run(
-        &job, 2,
-        SHELL(FIRST_OF("1", "say:first serve", "say:second serve") OTHERS("replace:1,2 serve")));
+    job.environment = ARGUMENTS("TEST_SPAWN=" TEST_HELPER " join enter serve");
+    fake_run(&job, 2,
+             SHELL(FIRST_OF("1", "say:first serve", "say:second serve")
+                       OTHERS("wants:1,2 spawn:1 end:1,42 grown:1,2 say:done serve")));
+    assert_int_equal(await_event(&job, RZ_EVENT_RECORD_ENDED_BY, 1, 1, NULL), 42);
     fake_await_line(&job, 1, "second 1 2 1");
+    fake_await_line(&job, 0, "done");
     fake_await_exit(&job, 1, SIGKILL, false, true);
     fake_end(&job, 0);
 }
@@ -468,7 +472,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_failed_process_is_replaced_where_it_was, nothing_left),
         cmocka_unit_test_teardown(a_process_that_asks_late_is_answered_at_once, nothing_left),
-        cmocka_unit_test_teardown(a_spawn_ends_a_process_that_was_held_for_failed, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_lives_is_not_replaced, nothing_left),
         cmocka_unit_test_teardown(the_lost_processes_of_a_node_begin_elsewhere, nothing_left),
         cmocka_unit_test_teardown(a_process_is_replaced_again_and_again, nothing_left),
         cmocka_unit_test_teardown(a_new_rank_0_reads_what_is_left_of_the_input, nothing_left),

@@ -35,7 +35,8 @@
  *   failed:S          waits until incarnation 1 (failed:S,I: I) of slot S is not alive
  *   all-failed:A,B    waits for all of them
  *   grown:S,I       waits for incarnation I of slot S
- *   replace:S,I     REPLACE: wants incarnation I of slot S, waits for REPLACED
+ *   replace:S,I     REPLACE: wants incarnation I of slot S, waits for REPLACED; wants:S,I: without
+ *                   waiting
  *   spawn:N         SPAWN of N helpers with the words in TEST_SPAWN; spawn:N,M: and M in
  *                   TEST_SPAWN2
  *   heavy:N,B       as spawn:N, with a `parent` of B bytes
@@ -252,7 +253,7 @@ static void cause(uint32_t slot)
     fflush(stdout);
 }
 
-static void replace(uint32_t slot, uint32_t incarnation)
+static void replace(uint32_t slot, uint32_t incarnation, bool wait)
 {
     uint8_t pair[RZ_LINK_PAIR_BYTES];
     struct rz_link_process wanted = {slot, incarnation};
@@ -260,8 +261,12 @@ static void replace(uint32_t slot, uint32_t incarnation)
         .type = RZ_LINK_REPLACE,
         .replace = {.question = slot, .spawns = pair, .spawns_length = sizeof(pair)}};
     rz_link_put_pairs(pair, &wanted, 1);
-    send_and_wait(&message);
-    cause(slot);
+    if (wait) {
+        send_and_wait(&message);
+        cause(slot);
+    } else {
+        rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
+    }
 }
 
 /* Argument lists from words in the environment. */
@@ -668,8 +673,8 @@ static bool do_spawn_word(const char *word, uint32_t number, uint32_t second)
         while (rz_board_incarnation(word_of(number)) < second) {
             helper_turn();
         }
-    } else if (strcmp(word, "replace") == 0) {
-        replace(number, second);
+    } else if (strcmp(word, "replace") == 0 || strcmp(word, "wants") == 0) {
+        replace(number, second, word[0] == 'r');
     } else if (strcmp(word, "spawn") == 0) {
         spawn(number, second, "parents", 7);
     } else if (strcmp(word, "heavy") == 0) {
