@@ -20,6 +20,9 @@
 #include <unistd.h>
 
 #define BACKLOG 16
+/* Connections of other users that are closed in a row: they must not keep a daemon busy for ever.
+ */
+#define STRANGERS_IN_A_ROW 16
 /* Between two tries to reach a daemon for which too many others wait. */
 #define AGAIN_NS 10000000
 
@@ -130,7 +133,7 @@ static bool may_ask(int fd)
 
 rz_status_t rz_local_accept(int listener, int *fd)
 {
-    for (;;) {
+    for (int i = 0; i < STRANGERS_IN_A_ROW; i++) {
         int made = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (made < 0 && (errno == EINTR || errno == ECONNABORTED)) {
             continue;
@@ -144,6 +147,7 @@ rz_status_t rz_local_accept(int listener, int *fd)
         }
         close(made);
     }
+    return RZ_IN_PROGRESS;
 }
 
 static rz_status_t connect_to(const struct place *place, uid_t uid, int made, uid_t *peer)

@@ -26,7 +26,7 @@ struct caller {
 struct rz_link_socket {
     struct rz_link_socket_config config;
     int fd;
-    struct event *readable;
+    struct rz_loop_listener listener;
     struct caller callers[CALLERS_MAX];
     uint8_t buffer[RZ_LINK_MESSAGE_MAX];
 };
@@ -50,7 +50,7 @@ static void caller_end(struct caller *caller)
         close(caller->fd);
     }
     *caller = (struct caller){.fd = -1};
-    event_add(at->readable, NULL); /* there is room again */
+    rz_loop_listen_again(at->fd, 0, &at->listener); /* there is room again */
 }
 
 static void caller_overdue(evutil_socket_t fd, short what, void *arg)
@@ -122,14 +122,17 @@ static void caller_begin(struct caller *caller, struct rz_link_socket *at, int f
 static void socket_readable(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_link_socket *at = arg;
+    rz_status_t status = RZ_OK;
     struct caller *caller;
     int from;
     (void)what;
-    while ((caller = caller_free_entry(at)) && rz_local_accept(fd, &from) == RZ_OK) {
+    while ((caller = caller_free_entry(at)) && (status = rz_local_accept(fd, &from)) == RZ_OK) {
         caller_begin(caller, at, from);
     }
     if (!caller) {
-        event_del(at->readable);
+        event_del(at->listener.readable);
+    } else if (status != RZ_IN_PROGRESS) {
+        rz_loop_listen_rest(&at->listener); /* no descriptor is left for it */
     }
 }
 
@@ -147,8 +150,7 @@ rz_status_t rz_link_socket_open(struct rz_link_socket **result,
     token |= token == 0;
     rz_status_t status = rz_link_socket_listen(token, config->own->job.node, &at->fd);
     if (status == RZ_OK) {
-        status = rz_loop_watch(config->own->base, &at->readable, at->fd, EV_READ | EV_PERSIST,
-                               socket_readable, at);
+        status = rz_loop_listen(config->own->base, &at->listener, at->fd, socket_readable, at);
     }
     if (status != RZ_OK) {
         rz_link_socket_close(at);
@@ -170,7 +172,7 @@ void rz_link_socket_close(struct rz_link_socket *at)
             caller_end(&at->callers[i]);
         }
     }
-    rz_loop_free(at->readable);
+    rz_loop_listen_end(&at->listener);
     if (at->fd >= 0) {
         close(at->fd);
     }
