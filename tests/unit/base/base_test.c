@@ -9,6 +9,7 @@
 
 #include "base/idset.h"
 #include "base/linked_list.h"
+#include "base/printable.h"
 #include "base/random.h"
 #include "base/status.h"
 
@@ -141,6 +142,24 @@ static void an_item_is_taken_out_of_a_list(void **state)
     assert_null(empty);
 }
 
+static void a_terminal_is_told_nothing_by_a_text(void **state)
+{
+    static const struct {
+        const char *in, *out, *kept;
+    } cases[] = {{"a\033[31mb\177\n", "a?[31mb??", ""},
+                 {"a\tb\nc\r", "a\tb\nc?", "\n\t"},
+                 {"\303\204 \302\233 \342\202\254", "\303\204 ?? \342\202\254", ""},
+                 /* the piece before may have ended with C2 */
+                 {"\23331m\302", "?31m\302", ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char text[32];
+        strcpy(text, cases[i].in);
+        rz_printable(text, strlen(text), cases[i].kept);
+        assert_string_equal(text, cases[i].out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +171,7 @@ int main(void)
         cmocka_unit_test(mix_separates_streams),
         cmocka_unit_test(each_status_has_a_text),
         cmocka_unit_test(an_item_is_taken_out_of_a_list),
+        cmocka_unit_test(a_terminal_is_told_nothing_by_a_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
