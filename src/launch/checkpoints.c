@@ -123,10 +123,23 @@ static bool take_lock(struct rz_checkpoints *checkpoints, const char *directory)
             refuse_directory("--checkpoint-dir: %s is removed again and again", checkpoints->path));
 }
 
+/* Whether the folder may hold what is ours, by each step of the way that the user has named: the
+ * path without links does not show who made these. */
+static bool may_lie_in(const char *directory)
+{
+    struct rz_own_why why;
+    int fd;
+    if (rz_own_walk(directory, false, &fd, &why) != RZ_OK) {
+        return refuse_directory("--checkpoint-dir: %s", why.text);
+    }
+    close(fd);
+    return true;
+}
+
 /* The path as all nodes see it, whatever their working directory. */
 static bool settle_path(struct rz_checkpoints *checkpoints, const char *directory)
 {
-    if (!make(directory)) {
+    if (!make(directory) || !may_lie_in(directory)) {
         return false;
     }
     char *whole = realpath(directory, NULL);

@@ -212,6 +212,18 @@ class Refused(checkpoint_rig.CheckpointTest):
         with open(victim) as file:
             self.assertEqual(file.read(), "precious")
 
+    def test_links_on_the_way(self):
+        """One of the user's own leads to the folder, one of another user does not."""
+        there, link = self.directory, f"{self.folder}/link"
+        os.mkdir(there)
+        os.symlink(there, link)
+        self.directory = link
+        self.solves("--keep-checkpoints")
+        self.assertTrue(os.listdir(there))
+        if os.geteuid() == 0:
+            os.lchown(link, 65534, 65534)
+            self.refused(f"{link} belongs to uid 65534", "--restart")
+
     def test_two_jobs_at_a_time(self):
         one = self.start(*self.line("--inject", "stop rank 1 at iteration 9 for 30s"), *self.program())
         self.assertTrue(rig.await_true(lambda: os.path.exists(f"{self.job}/lock")))
