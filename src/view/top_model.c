@@ -249,6 +249,7 @@ static void take_waits(struct rz_top_rank *rank, const json_t *waits)
     size_t i;
     rank->call[0] = 0;
     rank->waits_s = 0;
+    rank->n_waits = (uint32_t)json_array_size(waits);
     json_array_foreach(waits, i, wait)
     {
         double seconds = top_real(wait, "seconds");
@@ -259,6 +260,8 @@ static void take_waits(struct rz_top_rank *rank, const json_t *waits)
         take_name(rank->call, sizeof(rank->call), top_text(wait, "call"));
         take_name(rank->communicator, sizeof(rank->communicator),
                   *name ? name : top_text(wait, "communicator"));
+        take_name(rank->context, sizeof(rank->context), top_text(wait, "communicator"));
+        rank->operation = (uint64_t)top_number(wait, "operation");
         rank->peer = peer_of(wait, "peer");
         rank->tag = peer_of(wait, "tag");
         rank->waits_s = seconds;

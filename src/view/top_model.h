@@ -42,7 +42,10 @@ struct rz_top_rank {
     double per_second; /* iterations; 0: not known */
     char call[40];     /* of the longest wait; "": none */
     char communicator[40];
-    int64_t peer, tag; /* tag RZ_TOP_PEER_ANY: any */
+    char context[20];   /* of the communicator, which may share its name with others */
+    uint64_t operation; /* number of the collective operation of the communicator; 0: none */
+    uint32_t n_waits;   /* calls that wait, each in its thread */
+    int64_t peer, tag;  /* tag RZ_TOP_PEER_ANY: any */
     double waits_s;
     double sampled_s;             /* the age of the job when iteration was read last */
     bool used_known;              /* its daemon says what it uses: */

@@ -67,12 +67,52 @@ static void find_waiters(const struct rz_top *top, struct rz_top_waits *waits)
 
 /* ---- Cycles ---- */
 
-/* The index of the rank that this one waits for; n_ranks: none. */
+/* The rules are those of rzrun --hang-report (launch/waits_page.c). */
+
+/* Whether both are in collective operations of one communicator. */
+static bool is_same_sequence(const struct rz_top_rank *a, const struct rz_top_rank *b)
+{
+    return a->operation > 0 && b->operation > 0 && strcmp(a->context, b->context) == 0;
+}
+
+static bool is_same_operation(const struct rz_top_rank *a, const struct rz_top_rank *b)
+{
+    return is_same_sequence(a, b) && a->operation == b->operation;
+}
+
+/* In one call only: of two threads one may free the other. */
+static bool waits_in_one_call(const struct rz_top_rank *rank)
+{
+    return waits_now(rank) && rank->n_waits == 1;
+}
+
+/* The index of the rank that this one waits for; n_ranks: none, or it is in a later operation of
+ * the communicator: what it had to send for this one is on its way. */
 static uint32_t next_of(const struct rz_top *top, uint32_t i)
 {
     const struct rz_top_rank *rank = &top->ranks[i];
-    const struct rz_top_rank *peer = waits_now(rank) ? rz_top_rank(top, rank->peer) : NULL;
-    return peer && waits_now(peer) ? (uint32_t)(peer - top->ranks) : top->n_ranks;
+    const struct rz_top_rank *peer = waits_in_one_call(rank) ? rz_top_rank(top, rank->peer) : NULL;
+    bool follows = peer && waits_in_one_call(peer) &&
+                   !(is_same_sequence(rank, peer) && peer->operation > rank->operation);
+    return follows ? (uint32_t)(peer - top->ranks) : top->n_ranks;
+}
+
+/* The cycle to which the rank at this index belongs. n 0: ranks that wait for each other in one
+ * collective operation are none; they wait for one that has not come. */
+static struct rz_top_cycle cycle_from(const struct rz_top *top, uint32_t begun)
+{
+    struct rz_top_cycle cycle = {.first = top->ranks[begun].rank};
+    bool apart = false;
+    uint32_t at = begun;
+    do {
+        uint32_t next = next_of(top, at);
+        apart |= !is_same_operation(&top->ranks[at], &top->ranks[next]);
+        cycle.n++;
+        cycle.first = top->ranks[at].rank < cycle.first ? top->ranks[at].rank : cycle.first;
+        at = next;
+    } while (at != begun);
+    cycle.n = apart ? cycle.n : 0;
+    return cycle;
 }
 
 static void find_cycles(const struct rz_top *top, struct rz_top_waits *waits)
@@ -89,14 +129,8 @@ static void find_cycles(const struct rz_top *top, struct rz_top_waits *waits)
         if (at >= top->n_ranks || walk[at] != i + 1) {
             continue;
         }
-        struct rz_top_cycle cycle = {.first = top->ranks[at].rank};
-        uint32_t begun = at;
-        do {
-            cycle.n++;
-            cycle.first = top->ranks[at].rank < cycle.first ? top->ranks[at].rank : cycle.first;
-            at = next_of(top, at);
-        } while (at != begun);
-        waits->cycles[waits->n_cycles++] = cycle;
+        waits->cycles[waits->n_cycles] = cycle_from(top, at);
+        waits->n_cycles += waits->cycles[waits->n_cycles].n > 0;
     }
     free(walk);
 }

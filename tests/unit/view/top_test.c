@@ -294,6 +294,51 @@ static void waits_and_cycles(void **state)
     rz_top_clear(&top);
 }
 
+/* Number of the collective operation in which the rank waits; and the communicator. */
+static void set_operation(json_t *job, size_t rank, int operation, const char *context)
+{
+    json_t *wait = json_array_get(json_object_get(process_of(job, rank), "waits"), 0);
+    json_object_set_new(wait, "operation", json_integer(operation));
+    json_object_set_new(wait, "communicator", json_string(context));
+}
+
+static uint32_t cycles_of(json_t *job)
+{
+    struct rz_top top = {.known = false};
+    struct rz_top_waits waits;
+    take(&top, job);
+    rz_top_waits_find(&top, &waits);
+    uint32_t n = waits.n_cycles;
+    rz_top_waits_clear(&waits);
+    rz_top_clear(&top);
+    return n;
+}
+
+/* Ranks 0 and 1 wait for each other in these operations of these communicators. */
+static json_t *two_that_wait(const int operations[2], const char *const contexts[2])
+{
+    json_t *job = document(1, 2, 60);
+    for (int i = 0; i < 2; i++) {
+        set_wait(job, (size_t)i, "MPI_Allreduce", 1 - i, 3);
+        set_operation(job, (size_t)i, operations[i], contexts[i]);
+    }
+    return job;
+}
+
+static void no_cycle_in_one_collective(void **state)
+{
+    const char *const same[] = {"1", "1"}, *const others[] = {"1", "2"};
+    (void)state;
+    assert_int_equal(cycles_of(two_that_wait((int[]){5, 5}, same)), 0);
+    assert_int_equal(cycles_of(two_that_wait((int[]){5, 6}, same)), 0);
+    assert_int_equal(cycles_of(two_that_wait((int[]){5, 0}, same)), 1);
+    assert_int_equal(cycles_of(two_that_wait((int[]){5, 5}, others)), 1);
+
+    json_t *job = two_that_wait((int[]){0, 0}, same);
+    set_wait(job, 1, "MPI_Send", 0, 1); /* of another thread */
+    assert_int_equal(cycles_of(job), 0);
+}
+
 static void many_ranks(void **state)
 {
     struct rz_top top = {.known = false};
@@ -501,6 +546,7 @@ int main(void)
         cmocka_unit_test(a_view_that_begins_late),
         cmocka_unit_test(a_large_terminal),
         cmocka_unit_test(waits_and_cycles),
+        cmocka_unit_test(no_cycle_in_one_collective),
         cmocka_unit_test(many_ranks),
         cmocka_unit_test(rates),
         cmocka_unit_test(a_long_name),
