@@ -54,6 +54,13 @@ struct rz_net_host {
     void (*broken)(void *arg, rz_peer_t peer);
 };
 
+/* After the last two no memory of the user is touched any more, and op->done will not be called. */
+enum rz_net_withdrawn {
+    RZ_NET_NOT_WITHDRAWN, /* it cannot be, and ends as it would have */
+    RZ_NET_WITHDRAWN,
+    RZ_NET_UNSENT, /* a send of which nothing was sent: its message will never arrive */
+};
+
 struct rz_net_ops {
     const char *name;
     size_t eager_max; /* payloads up to this size are copied by send, which then returns RZ_OK if
@@ -94,12 +101,10 @@ struct rz_net_ops {
 
     /*
      * Withdraws a send to peer, or (token != NULL) a fetch of token from it, that has not ended;
-     * the user on the other side knows or will know this, and abandons its part, too. True: no
-     * memory of the user is touched from now on, and op->done will not be called. False: the
-     * operation cannot be withdrawn, and ends as it would have.
+     * the user on the other side knows or will know this, and abandons its part, too.
      */
-    bool (*withdraw)(struct rz_net *net, rz_peer_t peer, rz_net_token_t token,
-                     struct rz_net_op *op);
+    enum rz_net_withdrawn (*withdraw)(struct rz_net *net, rz_peer_t peer, rz_net_token_t token,
+                                      struct rz_net_op *op);
 
     /*
      * Cells: RZ_NET_CELLS places for each pair of peers in memory that both can reach, outside of

@@ -144,6 +144,11 @@ class Output(Rewind):
         _, result = self.killed(lambda steps: (rig.program("rewind_early"), str(steps)), kill="stored:3@3")
         self.assertEqual(sorted(result.out.splitlines()), [f"rank {rank} ends" for rank in range(4)])
 
+    def test_a_revocation_while_images_are_taken(self):
+        for nodes in (1, 4):  # payloads that senders have withdrawn, messages that never left: no image waits for them
+            result = self.job(rig.program("rewind_early"), "40", "revoke", nodes=nodes, options=("--with-ft", "mpi", "--rewind", "10ms"))
+            self.assertEqual(sorted(result.out.splitlines()), [f"rank {rank} ends" for rank in range(4)])
+
 
 class Pace(Rewind):
     """When snapshots begin and are over, as the daemon of rank 0 records it."""

@@ -354,6 +354,15 @@ static bool queue_take(struct rz_peer *peer, struct rz_send_desc *send_desc)
     return true;
 }
 
+/* As rz_peer_withdraw. A message that will never arrive must not be awaited before a snapshot. */
+static bool withdraw_handed(const struct rz_peer *peer, struct rz_send_desc *send_desc)
+{
+    enum rz_net_withdrawn withdrawn =
+        peer->path->ops->withdraw(peer->path->net, peer->number, send_desc->token, &send_desc->op);
+    rz_engine.counters.handed -= withdrawn == RZ_NET_UNSENT;
+    return withdrawn != RZ_NET_NOT_WITHDRAWN;
+}
+
 bool rz_peer_withdraw(uint32_t process, struct rz_send_desc *send_desc)
 {
     struct rz_peer *peer = rz_member_of(process)->peer;
@@ -361,12 +370,12 @@ bool rz_peer_withdraw(uint32_t process, struct rz_send_desc *send_desc)
         return false;
     }
     if (!queue_take(peer, send_desc)) {
-        return peer->state == RZ_PEER_OPEN &&
-               peer->path->ops->withdraw(peer->path->net, peer->number, send_desc->token,
-                                         &send_desc->op);
+        return peer->state == RZ_PEER_OPEN && withdraw_handed(peer, send_desc);
     }
     if (send_desc->token) {
         peer->path->ops->drop(peer->path->net, send_desc->token);
+    } else {
+        rz_engine.counters.handed--;
     }
     return true;
 }

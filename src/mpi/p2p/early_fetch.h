@@ -12,6 +12,10 @@
 /* Begins to fetch the payloads that are not here. Returns the bytes that still are to come. */
 size_t rz_early_fetch_all(void);
 
+/* The communicator is revoked: ends the fetches of its messages. Their senders may have heard it
+ * before, and then answer none. To be called before the requests of the communicator end. */
+void rz_early_revoked(const struct rz_comm *comm);
+
 /* The messages that are kept belong to this epoch, and their senders are the present processes. */
 void rz_early_into_epoch(void);
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 struct rz_matcher rz_matcher;
+struct rz_early *rz_early_lost;
 
 /*
  * Synchronous messages that were dropped without a receive, since none will come: in MPI_Finalize,

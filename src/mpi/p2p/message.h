@@ -29,13 +29,21 @@ struct rz_early {
     struct rz_path *path;          /* the path on which the token is valid */
     rz_net_token_t token;          /* not NULL: the sender still holds the payload */
     struct rz_early **fetched_for; /* not NULL: the payload is being fetched (early_fetch.h), and
-                                      there the fetch names this message */
+                                      there the fetch names this message; or it is lost */
     struct rz_request *receive;    /* that has met the message since, and ends with the fetch */
     void *brought;                 /* not NULL: it was fetched; the message owns it */
     size_t bytes;
     bool small;           /* its memory is used again (message.c) */
     unsigned char data[]; /* the payload, unless one of the last three says otherwise */
 };
+
+/* Named by messages whose payloads were to be fetched, and cannot be had any more. */
+extern struct rz_early *rz_early_lost;
+
+static inline bool rz_early_is_lost(const struct rz_early *message)
+{
+    return message->fetched_for == &rz_early_lost;
+}
 
 /* The payload, if it is here. */
 static inline const void *rz_early_payload(const struct rz_early *message)

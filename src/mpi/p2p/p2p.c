@@ -598,9 +598,23 @@ static inline void receive(struct rz_request *request, struct rz_path *path,
     receive_filled(request);
 }
 
+void rz_p2p_lose(struct rz_request *request, struct rz_early *message, rz_status_t status)
+{
+    request->flags &= ~(uint32_t)RZ_REQUEST_POSTED;
+    request->pending_error = MPI_SUCCESS;
+    request->status.MPI_SOURCE = message->envelope.source;
+    request->status.MPI_TAG = message->envelope.tag;
+    rz_message_free(message);
+    receive_ended(request, status);
+}
+
 void rz_p2p_meet(struct rz_request *request, struct rz_early *message)
 {
     if (__builtin_expect(message->fetched_for != NULL, 0)) {
+        if (rz_early_is_lost(message)) {
+            rz_p2p_lose(request, message, RZ_ERR_CANCELLED);
+            return;
+        }
         message->receive = request;
         if (!request->active) {
             rz_request_activate(request);

@@ -50,6 +50,8 @@ extern const struct rz_request_class rz_p2p_class;
 
 /* The kept message, already out of the matcher, meets request. Frees the message. */
 void rz_p2p_meet(struct rz_request *request, struct rz_early *message);
+/* The same, with a message whose payload could not be fetched, with this status. */
+void rz_p2p_lose(struct rz_request *request, struct rz_early *message, rz_status_t status);
 
 /* The acknowledgement of a synchronous send has arrived. */
 void rz_p2p_acknowledged(struct rz_request *request);

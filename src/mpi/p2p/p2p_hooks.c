@@ -6,6 +6,7 @@
 #include "mpi/p2p/p2p_hooks.h"
 
 #include "mpi/engine/paths.h"
+#include "mpi/p2p/early_fetch.h"
 #include "mpi/p2p/inquiry.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/p2p.h"
@@ -61,6 +62,7 @@ static void close_contexts_of(struct rz_comm *comm)
         for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
             rz_message_close_context(rz_comm_context(comm, offsets[i]));
         }
+        rz_early_revoked(comm); /* fetches that a snapshot has begun since */
     }
 }
 
@@ -82,6 +84,7 @@ static void end_pending(struct rz_comm *comm)
 {
     comm->contexts_to_close = true;
     rz_work_set(RZ_WORK_CLOSE_CONTEXTS, true);
+    rz_early_revoked(comm);
     rz_matched_revoked(comm);
     rz_p2p_revoked(comm);
 }

@@ -71,23 +71,23 @@ static bool queue_holds(const struct rz_rdv_queue *queue, const struct rz_net_op
     return at != NULL;
 }
 
-bool rz_rdv_withdraw(struct rz_net *net, rz_peer_t number, rz_net_token_t token,
-                     struct rz_net_op *op)
+enum rz_net_withdrawn rz_rdv_withdraw(struct rz_net *net, rz_peer_t number, rz_net_token_t token,
+                                      struct rz_net_op *op)
 {
     struct rz_rdv_peer *peer = rz_rdv_peer_by_number(net, number);
     (void)token; /* removed since it was fetched */
     if (!peer) {
-        return false;
+        return RZ_NET_NOT_WITHDRAWN;
     }
     struct rz_rdv_queue *queues[] = {&peer->waiting, &peer->offered, &peer->streaming,
                                      &peer->taking, &peer->fetching};
     for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
         if (queue_holds(queues[i], op)) {
             rz_rdv_queue_remove(queues[i], op);
-            return true;
+            return queues[i] == &peer->waiting ? RZ_NET_UNSENT : RZ_NET_WITHDRAWN;
         }
     }
-    return false; /* it has ended, and done is about to be called */
+    return RZ_NET_NOT_WITHDRAWN; /* it has ended, and done is about to be called */
 }
 
 void rz_rdv_finish(struct rz_net *net, struct rz_net_op *op, rz_status_t status)

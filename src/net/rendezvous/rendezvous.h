@@ -193,8 +193,8 @@ void rz_rdv_drop(struct rz_net *net, rz_net_token_t token);
 void rz_rdv_token_free(struct rz_net_token *token);
 
 /* rdv_op.c */
-bool rz_rdv_withdraw(struct rz_net *net, rz_peer_t number, rz_net_token_t token,
-                     struct rz_net_op *op);
+enum rz_net_withdrawn rz_rdv_withdraw(struct rz_net *net, rz_peer_t number, rz_net_token_t token,
+                                      struct rz_net_op *op);
 void rz_rdv_queue_put(struct rz_rdv_queue *queue, struct rz_net_op *op);
 struct rz_net_op *rz_rdv_queue_take(struct rz_rdv_queue *queue);
 struct rz_net_op *rz_rdv_queue_find(const struct rz_rdv_queue *queue, uint64_t id);

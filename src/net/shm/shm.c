@@ -523,15 +523,15 @@ static void shm_close(struct rz_net *net)
     shm_free(shm);
 }
 
-static bool shm_withdraw(struct rz_net *net, rz_peer_t peer, rz_net_token_t token,
-                         struct rz_net_op *op)
+static enum rz_net_withdrawn shm_withdraw(struct rz_net *net, rz_peer_t peer, rz_net_token_t token,
+                                          struct rz_net_op *op)
 {
     struct shm *shm = (struct shm *)net;
     struct shm_pair *pair = peer < shm->n_peers ? shm->peers[peer].pair : NULL;
     if (token) {
-        return shm_fetch_withdraw(shm, token);
+        return shm_fetch_withdraw(shm, token) ? RZ_NET_WITHDRAWN : RZ_NET_NOT_WITHDRAWN;
     }
-    return pair && shm_out_withdraw(pair, op);
+    return pair ? shm_out_withdraw(pair, op) : RZ_NET_NOT_WITHDRAWN;
 }
 
 const struct rz_net_ops rz_shm_ops = {

@@ -477,17 +477,17 @@ static void out_end_offer(struct shm_pair *pair, struct rz_net_op *op)
     op->done(op, RZ_OK);
 }
 
-bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op)
+enum rz_net_withdrawn shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op)
 {
     if (shm_ops_take(&pair->out.queue, op)) {
-        return true;
+        return RZ_NET_UNSENT;
     }
     bool in_pieces = shm_ops_take(&pair->out.pieces, op);
     if (!in_pieces && out_offered(pair, shm_op(op)->id, shm_op(op)->slot) != op) {
-        return false;
+        return RZ_NET_NOT_WITHDRAWN;
     }
     out_take_back(pair, op);
-    return true;
+    return RZ_NET_WITHDRAWN;
 }
 
 void shm_out_done(struct shm_pair *pair, const struct shm_reply *reply)

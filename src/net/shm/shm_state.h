@@ -198,7 +198,7 @@ rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
 void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status); /* ends all sends */
 /* ends all sends, and the connection continues */
 void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status);
-bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op);
+enum rz_net_withdrawn shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op);
 enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
                                const struct shm_reply *reply);
 enum shm_written shm_out_help(struct shm_pair *pair, const struct shm_help *help);
