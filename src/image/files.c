@@ -70,6 +70,48 @@ static rz_status_t same_open_file(const struct rz_image_tables *image, int fd, c
     return RZ_OK;
 }
 
+/* A file that /proc has of this process, in the words of any: "/proc/self/..." is that of the
+ * restored one. path has room for a few bytes before it. */
+static const char *own_process_path(char *path)
+{
+    static const char self[] = "/proc/self";
+    char own[32] = "/proc/";
+    rz_image_number(own + 6, (uint64_t)RZ_RAW0(getpid));
+    char *rest = path + rz_raw_length(own);
+    if (!rz_raw_begins(path, own) || (*rest != '/' && *rest != '\0') ||
+        rz_raw_begins(rest, "/task")) {
+        return path;
+    }
+    rest -= sizeof(self) - 1;
+    rz_raw_copy(rest, self, sizeof(self) - 1);
+    return rest;
+}
+
+static rz_status_t refuse_file(int fd, const char *path, const struct stat *st)
+{
+    struct stat named;
+    if (st->st_nlink == 0) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                               "descriptor %d is a file that has no name any more (%s)", fd, path);
+    }
+    if (rz_raw_begins(path, "/proc/") && path[6] >= '0' && path[6] <= '9') {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED, "descriptor %d is a file of one process (%s)",
+                               fd, path);
+    }
+    if (RZ_RAW4(newfstatat, AT_FDCWD, path, &named, 0) != 0 || named.st_dev != st->st_dev ||
+        named.st_ino != st->st_ino) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                               "descriptor %d is a file that its name does not lead to (%s)", fd,
+                               path);
+    }
+    struct f_owner_ex owner = {.pid = 0};
+    return !S_ISDIR(st->st_mode) || RZ_RAW3(fcntl, fd, F_GETOWN_EX, &owner) != 0 || owner.pid == 0
+               ? RZ_OK
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                 "descriptor %d sends signals when its folder changes (%s)", fd,
+                                 path);
+}
+
 static rz_status_t refuse_descriptor(int fd, const char *path, const struct stat *st)
 {
     bool file = S_ISREG(st->st_mode) || S_ISDIR(st->st_mode);
@@ -77,23 +119,20 @@ static rz_status_t refuse_descriptor(int fd, const char *path, const struct stat
         return rz_image_refuse(RZ_ERR_UNSUPPORTED, "descriptor %d (%s) is no regular file%s", fd,
                                path, fd < RZ_IMAGE_GIVEN ? ", and not what rzrun gave" : "");
     }
-    if (file && st->st_nlink == 0) {
-        return rz_image_refuse(RZ_ERR_UNSUPPORTED,
-                               "descriptor %d is a file that has no name any more (%s)", fd, path);
-    }
-    return RZ_OK;
+    return file ? refuse_file(fd, path, st) : RZ_OK;
 }
 
 static rz_status_t note_file(struct rz_image_tables *image, int fd)
 {
-    char link[40] = "/proc/thread-self/fd/", path[4096];
+    char link[40] = "/proc/thread-self/fd/", room[8 + 4096], *name = room + 8;
     rz_image_number(link + rz_raw_length(link), (uint64_t)fd);
-    long bytes = RZ_RAW4(readlinkat, AT_FDCWD, link, path, sizeof(path) - 1);
+    long bytes = RZ_RAW4(readlinkat, AT_FDCWD, link, name, 4095);
     struct stat st;
     if (bytes <= 0 || RZ_RAW2(fstat, fd, &st) != 0) {
         return RZ_OK; /* closed, by a thread that is not stopped */
     }
-    path[bytes] = '\0';
+    name[bytes] = '\0';
+    const char *path = own_process_path(name);
     int same_as = -1, given = is_harmless_device(path) ? -1 : rz_image_given_of(fd, &st);
     if (given < 0) {
         rz_status_t status = refuse_descriptor(fd, path, &st);
@@ -119,8 +158,8 @@ static rz_status_t note_file(struct rz_image_tables *image, int fd)
     if (text == UINT32_MAX) {
         return RZ_ERR_UNSUPPORTED;
     }
-    bool plain = S_ISREG(st.st_mode) && given < 0 && same_as < 0;
-    return plain ? rz_image_note_lock(&image->file[image->head.n_files - 1], path) : RZ_OK;
+    bool lockable = (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) && given < 0 && same_as < 0;
+    return lockable ? rz_image_note_lock(&image->file[image->head.n_files - 1], path) : RZ_OK;
 }
 
 /* fd: the image's. */

@@ -21,6 +21,9 @@
 #define RZ_IMAGE_SIGNALS 65
 #define RZ_IMAGE_LIMITS 16
 #define RZ_IMAGE_PENDING 512
+/* The commands of membarrier that register a process: bits of what GET_BARRIERS says. */
+#define RZ_IMAGE_BARRIERS 0x154
+#define RZ_IMAGE_GET_BARRIERS 0x200 /* since Linux 6.3 */
 
 /* At a call only these are in use; all others are the caller's to save. */
 struct rz_image_registers {
@@ -93,6 +96,7 @@ struct rz_image_head {
     uint32_t n_threads, n_regions, n_files, n_text, n_signals;
     int32_t pid;
     int32_t dumpable, huge_pages_off, subreaper, no_new_privileges;
+    int32_t barriers; /* what it has registered for membarrier; below 0: the system does not say */
     uint64_t personality;
     uint32_t leader; /* the kernel's first thread; n_threads: it has ended */
     uint32_t folder, program, mask_of_files;

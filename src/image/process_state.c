@@ -41,6 +41,7 @@ static void note_controls(struct rz_image_head *head)
     head->subreaper = 0;
     RZ_RAW2(prctl, PR_GET_CHILD_SUBREAPER, &head->subreaper);
     head->no_new_privileges = (int32_t)RZ_RAW5(prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+    head->barriers = (int32_t)RZ_RAW3(membarrier, RZ_IMAGE_GET_BARRIERS, 0, 0);
     head->personality = (uint64_t)RZ_RAW1(personality, 0xffffffff);
 }
 

@@ -87,10 +87,12 @@ static long lock_file(const struct rz_image_file *file)
     return RZ_RAW3(fcntl, file->fd, file->lock == RZ_LOCK_FILE ? F_OFD_SETLK : F_SETLK, &region);
 }
 
-/* The process that was saved is ending, or has ended, and has no locks then; but another node may
- * learn of that later. */
-static void restore_lock(const struct rz_image_file *file, const char *path)
+/* When no more descriptors are closed: a process loses its locks of a file (F_SETLK) when it closes
+ * any descriptor of that file. The process that was saved is ending, or has ended, and has no locks
+ * then; but another node may learn of that later. */
+static void restore_lock(const struct rz_image_file *file)
 {
+    const char *path = RZ_AREA->image.text + file->path;
     const int64_t nap[2] = {0, LOCK_NAP_NS};
     for (int i = 0; file->lock != RZ_LOCK_NONE && lock_file(file) != 0; i++) {
         if (i == LOCK_NAPS_MAX) {
@@ -124,7 +126,6 @@ static void restore_file(const struct rz_image_file *file)
         RZ_RAW2(ftruncate, file->fd, file->bytes);
     }
     RZ_RAW3(lseek, file->fd, file->offset, SEEK_SET);
-    restore_lock(file, path);
 }
 
 /* What the launcher gave has its numbers. */
@@ -144,5 +145,8 @@ void rz_restore_files(void)
     close_others();
     for (uint32_t i = 0; i < RZ_AREA->image.head.n_files; i++) {
         restore_file(&RZ_AREA->image.file[i]);
+    }
+    for (uint32_t i = 0; i < RZ_AREA->image.head.n_files; i++) {
+        restore_lock(&RZ_AREA->image.file[i]);
     }
 }

@@ -62,6 +62,16 @@ static void await_ends(void)
     }
 }
 
+/* Without its registration a program's membarrier() fails. One too many does no harm. */
+static void restore_barriers(int32_t barriers)
+{
+    for (int i = 0; i < 31; i++) {
+        if ((barriers >> i & 1) && (RZ_IMAGE_BARRIERS >> i & 1)) {
+            RZ_RAW3(membarrier, 1 << i, 0, 0);
+        }
+    }
+}
+
 static void restore_controls(const struct rz_image_head *head)
 {
     if (head->dumpable == 0 || head->dumpable == 1) {
@@ -74,6 +84,7 @@ static void restore_controls(const struct rz_image_head *head)
     if (head->no_new_privileges == 1) {
         RZ_RAW5(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     }
+    restore_barriers(head->barriers < 0 ? RZ_IMAGE_BARRIERS : head->barriers);
     RZ_RAW1(personality, head->personality);
 }
 

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <fenv.h>
 #include <linux/filter.h>
+#include <linux/membarrier.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -454,6 +455,13 @@ static int open_as(const char *name)
     return fd;
 }
 
+static int open_folder(const char *name)
+{
+    mkdir(path_of(name), 0700);
+    return open(path_of(name), O_RDONLY | O_DIRECTORY);
+}
+
+/* One of the files is open twice: whoever closes a descriptor of it loses the lock. */
 static void make_locks(void)
 {
     const struct flock some = {.l_type = F_WRLCK, .l_start = 10, .l_len = 20};
@@ -461,7 +469,8 @@ static void make_locks(void)
     processed = open_as("processed");
     filed = open_as("filed");
     need(flock(flocked, LOCK_EX) == 0 && fcntl(processed, F_SETLK, &some) == 0 &&
-             fcntl(filed, F_OFD_SETLK, &some) == 0,
+             fcntl(filed, F_OFD_SETLK, &some) == 0 && open_as("processed") >= 0 &&
+             flock(open_folder("locked"), LOCK_EX) == 0,
          "locks");
 }
 
@@ -475,10 +484,30 @@ static void end_locks(void)
         free = flock(open_as("flocked"), LOCK_EX | LOCK_NB) == 0;
         fcntl(open_as("processed"), F_GETLK, &first);
         fcntl(open_as("filed"), F_OFD_GETLK, &second);
-        _exit(free | (first.l_type == F_UNLCK) << 1 | (second.l_type == F_UNLCK) << 2);
+        free |= (first.l_type == F_UNLCK) << 1 | (second.l_type == F_UNLCK) << 2;
+        _exit(free | (flock(open_folder("locked"), LOCK_EX | LOCK_NB) == 0) << 3);
     }
     waitpid(pid, &status, 0);
     say("locks of files: %d free\n", WEXITSTATUS(status));
+}
+
+/* What the kernel has for a process that uses membarrier(), and a file that says whose it is. */
+static int own_status;
+
+static void make_process(void)
+{
+    need(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0,
+         "membarrier");
+    own_status = open("/proc/self/stat", O_RDONLY);
+}
+
+static void end_process(void)
+{
+    char text[16] = "";
+    need(pread(own_status, text, sizeof(text) - 1, 0) > 0, "/proc/self/stat");
+    say("process: membarrier %ld, %s\n",
+        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0),
+        atoi(text) == getpid() ? "its own" : "another one's");
 }
 
 /* Two descriptors share an offset, and a file is appended to all the time. */
@@ -632,6 +661,28 @@ static void make_removed_folder(void)
     may(mkdir(path, 0700) == 0 && chdir(path) == 0 && rmdir(path) == 0);
 }
 
+/* It has another name, and /proc does not say which. */
+static void make_renamed_link(void)
+{
+    char other[4096];
+    int fd = open_as("linked");
+    snprintf(other, sizeof(other), "%s", path_of("other-name"));
+    may(fd >= 0 && link(path_of("linked"), other) == 0 && unlink(path_of("linked")) == 0);
+}
+
+static void make_file_of_a_process(void)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/stat", getppid());
+    may(open(path, O_RDONLY) >= 0);
+}
+
+static void make_watched_folder(void)
+{
+    signal(SIGIO, SIG_IGN);
+    may(fcntl(open_folder("watched"), F_NOTIFY, DN_CREATE | DN_MULTISHOT) == 0);
+}
+
 static void make_several_locks(void)
 {
     struct flock some = {.l_type = F_WRLCK, .l_start = 10, .l_len = 20};
@@ -718,6 +769,7 @@ static const struct mode {
     {"stack", make_stack, NULL, end_stack},
     {"locks", make_locks, NULL, end_locks},
     {"files", make_files, step_files, end_files},
+    {"process", make_process, NULL, end_process},
     {"socket", make_socket, NULL, NULL},
     {"pipe", make_pipe, NULL, NULL},
     {"epoll", make_epoll, NULL, NULL},
@@ -736,6 +788,9 @@ static const struct mode {
     {"segment", make_segment, NULL, NULL},
     {"mapped-file", make_mapped_file, NULL, NULL},
     {"removed-folder", make_removed_folder, NULL, NULL},
+    {"renamed-link", make_renamed_link, NULL, NULL},
+    {"file-of-a-process", make_file_of_a_process, NULL, NULL},
+    {"watched-folder", make_watched_folder, NULL, NULL},
     {"several-locks", make_several_locks, NULL, NULL},
     {"lease", make_lease, NULL, NULL},
     {"seccomp", make_seccomp, NULL, NULL},

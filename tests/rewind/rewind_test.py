@@ -239,6 +239,7 @@ class State(Rewind):
         "inotify": "inotify", "pidfd": "pidfd", "io_uring": "io_uring", "userfaultfd": "[userfaultfd]", "memfd": "memfd:state",
         "nameless-file": "has no name any more", "timer": "timer_create", "child": "child process", "shared-memory": "/dev/zero",
         "segment": "SYSV", "mapped-file": "/mapped", "removed-folder": "working directory", "several-locks": "several locks",
+        "renamed-link": "does not lead to", "file-of-a-process": "a file of one process", "watched-folder": "when its folder changes",
         "lease": "lease", "seccomp": "Seccomp", "capabilities": "CapBnd", "namespace": "namespace (uts)", "root": "/proc cannot be read",
         "keyring": "keyring", "protection-keys": "protection keys", "segments": "modify_ldt",
     }
@@ -263,7 +264,7 @@ class State(Rewind):
         self.restored("signals", "itimer")
 
     def test_properties(self):
-        self.restored("properties", "registers", "stack", "locks", "files")
+        self.restored("properties", "registers", "stack", "locks", "files", "process")
 
     def test_the_page_names_each_mode(self):
         modes = subprocess.run([self.PROGRAM, "--modes"], capture_output=True, text=True, check=True).stdout.split()
