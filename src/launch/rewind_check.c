@@ -153,7 +153,7 @@ static bool compare(const struct rewind_check *check, bool twice,
                                 .again = twice ? &runs[2]->output : NULL,
                                 .whole = true};
     for (int i = 0; i < 2 + twice; i++) {
-        all.whole = all.whole && !runs[i]->bounded;
+        all.whole = all.whole && !runs[i]->bounded && !runs[i]->cut;
     }
     return rz_check_output_differs(&all, difference, lines);
 }
@@ -161,7 +161,7 @@ static bool compare(const struct rewind_check *check, bool twice,
 /* Both runs have ended, with statuses that differ. */
 static bool other_status(const struct rz_check_run *a, const struct rz_check_run *b)
 {
-    return !a->bounded && !b->bounded && a->status != b->status;
+    return !a->bounded && !b->bounded && !a->cut && a->status != b->status;
 }
 
 /* Nothing that it printed differs; but it did not end. */
@@ -252,17 +252,19 @@ static int compare_all(struct rewind_check *check)
     if (check->rewound.bounded && !plain->bounded) {
         return say_did_not_end(check);
     }
-    return can(check, check->rewound.bounded || plain->bounded
+    return can(check, check->rewound.bounded || check->rewound.cut || plain->bounded
                           ? "as far as it came, it printed what it prints undisturbed"
                           : "it printed what it prints undisturbed");
 }
 
 /* ---- Whether it is rewound ---- */
 
-/* Why there was no snapshot, for all that is known here. */
-#define NEVER_SAVED                                                                                \
-    "no snapshot was made. A rank stops for one when it calls MPI, and all wait for the last "     \
-    "one: does each rank call MPI, and is no RZ_Rewind_forbid left open?"
+/* Why there was no snapshot, or no other one, for all that is known here. */
+#define STOPS_FOR                                                                                  \
+    "A rank stops for one when it calls MPI, and all wait for the last one: does each rank call "  \
+    "MPI, and is no RZ_Rewind_forbid left open?"
+#define NEVER_SAVED "no snapshot was made. " STOPS_FOR
+#define SAVED_ONCE "too few snapshots were made. " STOPS_FOR
 
 static int say_never_saved(const struct rewind_check *check)
 {
@@ -270,7 +272,7 @@ static int say_never_saved(const struct rewind_check *check)
     return bound_reached(
         check, !run->joined       ? "no rank has called MPI_Init"
                : run->newest == 0 ? NEVER_SAVED " A larger --timeout gives more time"
-               : run->kills == 0  ? "snapshots take too long; a larger --timeout gives more time"
+               : run->kills == 0  ? SAVED_ONCE " A larger --timeout gives more time"
                                   : "the ranks were not restored in that time; a larger --timeout "
                                     "gives more time");
 }

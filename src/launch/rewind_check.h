@@ -30,6 +30,8 @@ struct rz_check_run {
     uint32_t commits;         /* since the beginning, or the last kill */
     uint32_t kills, restored; /* how often */
     bool bounded;             /* it was ended by its bound */
+    bool cut;                 /* it was ended by a kill when the ranks had left */
+    bool left;                /* the ranks have left: a failure is the end of the job */
     bool unsaved, unrestored; /* a rank cannot be saved, or restored: */
     char why[1024];           /* also why the job ended */
     bool joined;              /* a rank has called MPI_Init */

@@ -34,7 +34,7 @@ static void check_kills(evutil_socket_t fd, short what, void *arg)
     struct rz_check_run *check = session->options->check;
     uint32_t victim = check->kills == 0 ? session->options->n_ranks - 1 : 0;
     (void)fd, (void)what;
-    if (rz_session_kill_rank(session, victim)) {
+    if (!check->left && rz_session_kill_rank(session, victim)) {
         check->kills++;
         check->commits = 0;
     }
@@ -58,6 +58,9 @@ void rz_session_check_open(struct rz_launch_session *session)
 void rz_session_check_event(struct rz_launch_session *session, const struct rz_launch_event *event)
 {
     struct rz_check_run *check = session->options->check;
+    if (check && event->kind == RZ_EVENT_RECORD_LEFT) {
+        check->left = true;
+    }
     if (!check || !check->tries || event->kind != RZ_EVENT_RECORD_COMMITTED ||
         event->value <= check->newest) {
         return; /* each node says it */
@@ -126,10 +129,21 @@ void rz_session_check_message(struct rz_launch_session *session,
     }
 }
 
+/* The kill came when the ranks had left: it says nothing of the program. */
+static void check_killed_late(struct rz_check_run *check, int *status)
+{
+    if (check->left && check->kills > check->restored && *status != 0) {
+        check->kills = check->restored;
+        check->cut = true;
+        *status = 0;
+    }
+}
+
 void rz_session_check_over(struct rz_launch_session *session, int status, const char *cause)
 {
     struct rz_check_run *check = session->options->check;
     rz_time now = rz_clock_now();
+    check_killed_late(check, &status);
     check->status = status;
     check->joined = session->referee.joined;
     check->interrupted = session->interrupted;

@@ -11,6 +11,7 @@
  *       forbid  allows no snapshot
  *       fails   ends with status 3
  *       hangs   does not end if it was restored
+ *       lingers asks for snapshots by itself, and goes on long after MPI_Finalize
  *       input   adds up the numbers on standard input
  *       alone   does not call MPI
  */
@@ -54,6 +55,13 @@ static int count_in_file(int begin)
     fprintf(file, "%d\n", n + 1);
     fclose(file);
     return n + 1;
+}
+
+static void linger(int step)
+{
+    if (is("lingers") && step % 10 == 0) {
+        RZ_Rewind_now();
+    }
 }
 
 static long read_input(void)
@@ -102,6 +110,7 @@ int main(int argc, char **argv)
         value += step;
         MPI_Allreduce(&value, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
         nap();
+        linger(step);
         restored = restored || getpid() != began;
         if (is("file") && rank == 0) {
             sum = count_in_file(-1);
@@ -111,5 +120,8 @@ int main(int argc, char **argv)
         }
     }
     MPI_Finalize();
+    for (int i = 0; is("lingers") && i < 300; i++) {
+        nap();
+    }
     return is("fails") ? 3 : 0;
 }

@@ -476,6 +476,13 @@ class Check(Rewind):
         self.assertRegex(said, r"no answer: (in the \d+\.\d\d s until the program ended|the program ended after \d+\.\d\d s, before)")
         self.assertIn("no answer: the program ended without a call of MPI_Init", self.check(self.PROGRAM, "alone", status=self.NONE))
 
+    def test_a_kill_after_the_end(self):
+        # The first kill is due half a second after a snapshot, when all ranks have left MPI_Finalize.
+        result = self.run_it("-n", "3", "--nodes", "3", "--oversubscribe", "--timeout", "300", "--rewind", "1s", "--rewind-check", self.PROGRAM,
+                             "lingers", "80")
+        self.assertIn(result.status, (0, self.NONE), result.err)
+        self.assertNotIn("cannot be rewound", result.err)
+
     def test_what_is_never_saved(self):
         said = self.check(self.PROGRAM, "forbid", "1000000", status=self.NONE, bound="4")
         self.assertIn("no answer within 4 s (--timeout): ", said)
