@@ -683,6 +683,14 @@ static void make_watched_folder(void)
     may(fcntl(open_folder("watched"), F_NOTIFY, DN_CREATE | DN_MULTISHOT) == 0);
 }
 
+static void make_file_limit(void)
+{
+    struct rlimit limit;
+    may(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    limit.rlim_cur = 100000;
+    may(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
 static void make_several_locks(void)
 {
     struct flock some = {.l_type = F_WRLCK, .l_start = 10, .l_len = 20};
@@ -791,6 +799,7 @@ static const struct mode {
     {"renamed-link", make_renamed_link, NULL, NULL},
     {"file-of-a-process", make_file_of_a_process, NULL, NULL},
     {"watched-folder", make_watched_folder, NULL, NULL},
+    {"file-limit", make_file_limit, NULL, NULL},
     {"several-locks", make_several_locks, NULL, NULL},
     {"lease", make_lease, NULL, NULL},
     {"seccomp", make_seccomp, NULL, NULL},

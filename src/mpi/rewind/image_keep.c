@@ -101,17 +101,19 @@ void rz_image_each_descriptor(void (*visit)(void *arg, int fd), void *arg)
     }
 }
 
-static bool slot_open(struct image_slot *slot, size_t bytes)
+static rz_status_t slot_open(struct image_slot *slot, size_t bytes)
 {
     size_t pages = rz_pages_of(bytes), bitmap = changed_bytes(bytes);
     size_t capacity = bytes + bitmap + pages * sizeof(struct rz_page_hash);
     struct image_slot made = {.bytes = bytes, .capacity = capacity};
-    if (rz_memory_create("rz-image", capacity, &made.fd) != RZ_OK) {
-        return false;
+    rz_status_t status = rz_memory_create("rz-image", capacity, &made.fd);
+    if (status != RZ_OK) {
+        return status;
     }
-    if (rz_memory_map(made.fd, capacity, true, &made.at, NULL) != RZ_OK) {
+    status = rz_memory_map(made.fd, capacity, true, &made.at, NULL);
+    if (status != RZ_OK) {
         close(made.fd);
-        return false;
+        return status;
     }
     static const uint8_t zeros[RZ_PAGE_BYTES];
     const struct rz_page_hash of_zeros = rz_page_hash(zeros, sizeof(zeros));
@@ -123,7 +125,7 @@ static bool slot_open(struct image_slot *slot, size_t bytes)
     }
     *slot = made;
     forget_differences();
-    return true;
+    return RZ_OK;
 }
 
 static void add_pages(uint8_t *to, const uint8_t *more, size_t bytes)
@@ -187,7 +189,7 @@ static bool have_both(const struct image_slot *newest, struct image_slot *other)
     if (other->at && other->bytes != newest->bytes) {
         slot_drop(other);
     }
-    if (!other->at && !slot_open(other, newest->bytes)) {
+    if (!other->at && slot_open(other, newest->bytes) != RZ_OK) {
         return false;
     }
     if (!kept.differ) {
@@ -222,23 +224,26 @@ void rz_images_close(void)
 
 /* ---- Saving ---- */
 
-/* The slot that the next image goes to, large enough for so many bytes; NULL: no memory. */
-static struct image_slot *slot_for(uint64_t bytes)
+/* The slot that the next image goes to, large enough for so many bytes. */
+static rz_status_t slot_for(uint64_t bytes, struct image_slot **result)
 {
     struct image_slot *slot = kept.number > 0 ? other_slot() : &kept.slot[0];
     if (slot->at && slot->bytes < bytes) {
         slot_drop(slot);
     }
-    return slot->at || slot_open(slot, image_room(bytes)) ? slot : NULL;
+    *result = slot;
+    return slot->at ? RZ_OK : slot_open(slot, image_room(bytes));
 }
 
 enum rz_image_result rz_image_keep(uint64_t note, char *why, size_t max)
 {
     uint64_t needed = rz_image_bytes(), bytes;
     end_copy();
-    struct image_slot *slot = slot_for(needed);
-    if (!slot) {
-        snprintf(why, max, "no memory for an image of %llu bytes", (unsigned long long)needed);
+    struct image_slot *slot;
+    rz_status_t status = slot_for(needed, &slot);
+    if (status != RZ_OK) {
+        snprintf(why, max, "an image of %llu bytes cannot be kept: %s", (unsigned long long)needed,
+                 rz_status_text(status));
         return RZ_IMAGE_FAILED;
     }
     rz_kill_here(RZ_KILL_IMAGE_SAVE);
