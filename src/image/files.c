@@ -153,6 +153,8 @@ static rz_status_t note_file(struct rz_image_tables *image, int fd)
                                .given = given,
                                .offset = (uint64_t)RZ_RAW3(lseek, fd, 0, SEEK_CUR),
                                .bytes = (uint64_t)st.st_size,
+                               .device = st.st_dev,
+                               .inode = st.st_ino,
                                .path = text,
                                .mode = st.st_mode};
     if (text == UINT32_MAX) {

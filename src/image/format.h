@@ -71,7 +71,7 @@ struct rz_image_file {
     int32_t fd, flags, close_on_exec;
     int32_t same_as; /* another descriptor of the same open file; -1: none before it */
     int32_t given;   /* 0 to 2: what the launcher gave under this number; -1: a file */
-    uint64_t offset, bytes;
+    uint64_t offset, bytes, device, inode;
     uint32_t path, mode;
 };
 

@@ -137,6 +137,11 @@ static rz_status_t check_file(const struct rz_image_file *file, const char *path
         (st.st_mode & S_IFMT) != (file->mode & S_IFMT)) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s, which was open, is missing", path);
     }
+    if (S_ISREG(st.st_mode) && (file->flags & O_ACCMODE) != O_RDONLY && st.st_dev == file->device &&
+        st.st_ino != file->inode && !rz_raw_begins(path, "/proc/")) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                               "%s, which was open for writing, is another file now", path);
+    }
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size < file->bytes) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s is shorter than when it was saved", path);
     }

@@ -528,6 +528,40 @@ static void step_files(int step)
     fflush(appends);
 }
 
+/* Each step writes to a file, and gives it another name. */
+static const char *rotated_path(int step)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "rotated-%d", step);
+    return path_of(name);
+}
+
+static void step_rotated(int step)
+{
+    static FILE *file;
+    char other[4096];
+    if (file) {
+        fclose(file);
+        snprintf(other, sizeof(other), "%s", rotated_path(step - 1));
+        need(rename(path_of("rotated"), other) == 0, "rename");
+    }
+    file = fopen(path_of("rotated"), "w");
+    need(file && fprintf(file, "step %d\n", step) > 0 && fflush(file) == 0, "rotated");
+}
+
+static void end_rotated(void)
+{
+    int wrong = 0;
+    for (int step = 0, number = -1; step < steps - 1; step++) {
+        FILE *file = fopen(rotated_path(step), "r");
+        wrong += !file || fscanf(file, "step %d", &number) != 1 || number != step;
+        if (file) {
+            fclose(file);
+        }
+    }
+    say("rotated: %d wrong\n", wrong);
+}
+
 static int count_lines(const char *name)
 {
     FILE *file = fopen(path_of(name), "r");
@@ -777,6 +811,7 @@ static const struct mode {
     {"stack", make_stack, NULL, end_stack},
     {"locks", make_locks, NULL, end_locks},
     {"files", make_files, step_files, end_files},
+    {"rotated", NULL, step_rotated, end_rotated},
     {"process", make_process, NULL, end_process},
     {"socket", make_socket, NULL, NULL},
     {"pipe", make_pipe, NULL, NULL},

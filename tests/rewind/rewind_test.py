@@ -266,6 +266,9 @@ class State(Rewind):
     def test_properties(self):
         self.restored("properties", "registers", "stack", "locks", "files", "process")
 
+    def test_a_file_has_another_name(self):
+        self.restored("rotated")
+
     def test_the_page_names_each_mode(self):
         modes = subprocess.run([self.PROGRAM, "--modes"], capture_output=True, text=True, check=True).stdout.split()
         with open(f"{rig.SOURCE}/docs/process-state.md") as page:
