@@ -240,7 +240,8 @@ class State(Rewind):
         "nameless-file": "has no name any more", "timer": "timer_create", "child": "child process", "shared-memory": "/dev/zero",
         "segment": "SYSV", "mapped-file": "/mapped", "removed-folder": "working directory", "several-locks": "several locks",
         "renamed-link": "does not lead to", "file-of-a-process": "a file of one process", "watched-folder": "when its folder changes",
-        "file-limit": "ulimit -f", "lease": "lease", "seccomp": "Seccomp", "capabilities": "CapBnd", "namespace": "namespace (uts)", "root": "/proc cannot be read",
+        "file-limit": "ulimit -f",
+        "lease": "lease", "seccomp": "Seccomp", "capabilities": "CapBnd", "namespace": "namespace (uts)", "root": "/proc cannot be read",
         "keyring": "keyring", "protection-keys": "protection keys", "segments": "modify_ldt",
     }
 
