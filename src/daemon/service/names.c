@@ -120,8 +120,7 @@ static rz_status_t entry_put(struct rz_names *names, const struct owner *owner, 
         return RZ_ERR_REFUSED;
     }
     struct entry *entry = calloc(1, sizeof(*entry));
-    if (!entry || !(entry->service = strdup(service)) ||
-        !(entry->port = strdup(port))) {
+    if (!entry || !(entry->service = strdup(service)) || !(entry->port = strdup(port))) {
         if (entry) {
             free(entry->service);
         }

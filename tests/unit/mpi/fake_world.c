@@ -246,11 +246,11 @@ static void fake_disconnect(struct rz_net *n, rz_peer_t peer, bool drain, rz_sta
     net.gone[peer] = true;
 }
 
-static bool fake_withdraw(struct rz_net *n, rz_peer_t peer, rz_net_token_t token,
-                          struct rz_net_op *op)
+static enum rz_net_withdrawn fake_withdraw(struct rz_net *n, rz_peer_t peer, rz_net_token_t token,
+                                           struct rz_net_op *op)
 {
     (void)n, (void)peer, (void)token, (void)op;
-    return false;
+    return RZ_NET_NOT_WITHDRAWN;
 }
 
 static bool fake_quiet(struct rz_net *n)
