@@ -18,7 +18,7 @@ import launch_rig as rig
 OTHER_UID = 65534
 NO_JOB = 7
 ESCAPE = "\x1b]0;taken\x07\x1b[31m"
-PATTERNS = {"UID": r"\d+", "JOB": r"[0-9a-f]{16}|\d+", "NODE": r"\d+", "RANDOM": r"[0-9a-f]{16}", "RUN": r"\d+", "NUMBER": r"\d+",
+PATTERNS = {"UID": r"\d+", "JOB": r"[0-9a-f]{16}|\d+", "NODE": r"\d+", "RANDOM": r"[0-9a-f]{16}", "RUN": r"\d+", "INODE": r"\d+", "NUMBER": r"\d+",
             "EPOCH": r"\d+", "RANK": r"\d+", "NAME": r"[^/]+", "HOST": r"[^/]+"}
 
 
@@ -189,7 +189,7 @@ class Table(rig.LaunchTest):
         self.finish(job)
 
     def test_a_plain_job(self):
-        up = lambda have: sum(kind == "socket" for kind, _, _ in have) == 2 and ("memory", "rhizome-inbox", None) in have
+        up = lambda have: sum(name.startswith("@rhizome/") for _, name, _ in have) == 2 and ("memory", "rhizome-inbox", None) in have
         self.compare({"process", "memory", "socket"}, "-n", "2", "--nodes", "2", rig.program("launch_waits"), "receive", until=up)
 
     def test_a_gateway(self):

@@ -290,6 +290,7 @@ static void an_answer_comes_when_the_board_shows_it(void **state)
 {
     const uint64_t spawn = rz_recover_pack_spawn(0, 2);
     (void)state;
+    rig.slots[0].failed = 1;
     assert_true(ask_replace(0, 2));
     done("want ");
     assert_int_equal(rig.wanted[0], spawn);
@@ -315,6 +316,9 @@ static void a_spawn_is_not_wanted_before_its_predecessor_is_known(void **state)
     assert_true(ask_replace(0, 3));
     done("");
     rig.slots[0].incarnation = 2;
+    rz_spawns_look(rig.spawns);
+    done(""); /* it lives, as far as is known here */
+    rig.slots[0].failed = 2;
     rz_spawns_look(rig.spawns);
     done("want ");
     rz_spawns_look(rig.spawns);
@@ -370,6 +374,7 @@ static void every_refusal_is_told(void **state)
     assert_false(ask_replace(SLOTS, 2)); /* no such slot: it breaks the protocol */
     assert_false(ask_replace(0, 1));     /* the first incarnation has no predecessor */
     done("");
+    rig.slots[0].failed = 1;
     assert_true(ask_replace(0, 2));
     rig.spawn = RZ_SPAWN_REFUSED;
     rz_spawns_look(rig.spawns); /* before rz_spawns_decided has said why */
@@ -426,7 +431,8 @@ static void what_could_not_be_begun_is_not_begun_again(void **state)
     assert_true(ask_replace(0, 3));
     snprintf(text, sizeof(text), "replaced1:%d ", RZ_ERR_SYSTEM);
     done(text);
-    rig.slots[0].incarnation = 3; /* requested by a process that had not heard */
+    rig.slots[0].incarnation = rig.slots[0].failed =
+        3; /* requested by a process that had not heard */
     assert_true(ask_replace(0, 4));
     done("want ");
 }
@@ -665,6 +671,7 @@ static void the_server_learns_that_programs_are_lost(void **state)
 static void the_failed_get_no_answers(void **state)
 {
     (void)state;
+    rig.slots[0].failed = 1;
     assert_true(ask_replace(0, 2));
     rz_spawns_forget(rig.spawns, 1, 1);
     rig.spawn = RZ_SPAWN_REFUSED;
