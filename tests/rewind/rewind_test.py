@@ -353,7 +353,7 @@ class Words(Rewind):
         self.refused("--rewind-or-abort has no effect without --rewind T", "--rewind-or-abort")
         self.refused("--rewind-scheme has no effect without --rewind T or --rewind-check", "--rewind-scheme", "memory")
         self.refused("--rewind-check and --detach cannot be combined", "--rewind-check", "--detach")
-        self.refused("--rewind-check and --checkpoint-dir cannot be combined", "--rewind-check", "--checkpoint-dir", self.folder)
+        self.refused("--rewind-check and --checkpoint-dir DIR cannot be combined", "--rewind-check", "--checkpoint-dir", self.folder)
         self.refused("--rewind-check and --inject cannot be combined", "--rewind-check", "--inject", "kill rank 0 at 1s")
         self.refused("--rewind-scheme file needs a directory", *EVERY, "--rewind-scheme", "file")
         self.refused("--rewind-scheme rs:2+1 needs groups of 3 nodes, and there are 1", *EVERY, "--rewind-scheme", "rs:2+1")

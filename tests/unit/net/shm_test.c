@@ -473,6 +473,9 @@ static void no_number_of_payloads_stops_a_message(void **state)
             assert_int_equal(ops[i].status, RZ_ERR_ROLLBACK);
         }
         rz_shm_ops.renew(members[1].net, 0, RZ_ERR_ROLLBACK);
+        for (unsigned i = 0; i < PENDING; i++) {
+            rz_shm_ops.drop(members[1].net, members[1].token[i]);
+        }
         members[1].n = 0;
         send_many(ops, data);
         fetch_drop_and_withdraw(ops, data);

@@ -12,6 +12,7 @@
 #include "mpi/chapter.h"
 #include "mpi/engine/peer.h"
 #include "mpi/p2p/early_fetch.h"
+#include "mpi/request/request.h"
 #include "mpi/p2p/probe.h"
 
 #include <string.h>
@@ -135,7 +136,7 @@ static void a_message_may_be_cancelled_on_its_way(void **state)
     assert_false(flag);
 }
 
-static void without_its_sender_a_message_is_empty(void **state)
+static void a_message_fails_its_receive_when_the_sender_is_gone(void **state)
 {
     (void)state;
     fake.slow_fetches = true;
@@ -144,7 +145,16 @@ static void without_its_sender_a_message_is_empty(void **state)
     assert_int_equal(rz_early_fetch_all(), strlen("lost"));
     rz_peer_close(3, false, RZ_ERR_CLOSED);
     assert_int_equal(rz_early_fetch_all(), 0);
-    receives(3, 0, "");
+    char text[8];
+    struct rz_request *request;
+    assert_int_equal(rzm_irecv(text, sizeof(text), fake_bytes(), 3, 0, fake_comm(), &request),
+                     MPI_SUCCESS);
+    fake_rounds(4);
+    assert_false(request->complete); /* until the failure is known */
+    fake_process_state(3, RZ_PROCESS_FAILED);
+    fake_rounds(4);
+    MPI_Request handle = rz_request_handle(request);
+    assert_int_equal(rzm_wait(&handle, MPI_STATUS_IGNORE), MPI_ERR_PROC_FAILED);
 }
 
 /* ---- After a restoration ---- */
@@ -204,7 +214,7 @@ int main(void)
         IN_WORLD(messages_that_a_probe_has_taken_are_fetched),
         IN_WORLD(a_receive_waits_for_the_fetch),
         IN_WORLD(a_message_may_be_cancelled_on_its_way),
-        IN_WORLD(without_its_sender_a_message_is_empty),
+        IN_WORLD(a_message_fails_its_receive_when_the_sender_is_gone),
         IN_WORLD(kept_messages_go_with_the_epoch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
