@@ -18,7 +18,8 @@ BUILD = os.path.abspath(os.environ.get("RZ_TEST_BUILD", "build"))
 SKIPPED = 77
 RING = ["ring", "rzrun", "rzd"]  # and what these load; the rest is built where a variant says so
 # What another processor could have otherwise beside the pure modules: checksums, erasure codes, atomics, kinds of numbers.
-PORTABLE = ["ckpt_pages", "ckpt_file", "ckpt_piece", "ckpt_erasure", "port_doorbell_test", "net_shm_lane_test", "mpi_op_test"]
+# Not ckpt_file: its paths are opened step by step from "/", which the emulator takes for the root of the other machine.
+PORTABLE = ["ckpt_pages", "ckpt_piece", "ckpt_erasure", "port_doorbell_test", "net_shm_lane_test", "mpi_op_test"]
 LEFT_OUT = [f"-DRZ_{part}=OFF" for part in ("TESTS", "SIMULATOR", "BENCH", "APPS", "GROUP", "ENGINES", "UCX")]
 
 # A project that has Rhizome as a part of it, says nothing of how to build it, and has targets with the names of our examples.
