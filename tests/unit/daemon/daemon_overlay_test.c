@@ -214,8 +214,9 @@ static void without_a_descriptor_the_loop_rests(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
     struct event *timer = event_new(base, -1, 0, time_is_over, &over);
     event_add(timer, &(struct timeval){.tv_usec = 200000});
-    for (; !over; turns++) {
+    while (!over) {
         event_base_loop(base, EVLOOP_ONCE);
+        turns++;
     }
     event_free(timer);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);

@@ -56,6 +56,7 @@ static void test_a_kill_for_lack_of_memory_is_named(void **state)
                         "rank 2 was killed by signal 9 (Killed), when the kernel killed a process "
                         "for lack of memory");
     assert_null(strstr(outcome.ranks[3].cause, "memory"));
+    rz_outcome_clear(&outcome);
 }
 
 /* A process that fails when all have reached MPI_Finalize loses no result; before, it does. */
