@@ -68,7 +68,8 @@ static bool read_begin(struct rz_remote_begin *begin, const char **why)
     if (n > RZ_REMOTE_MAX) {
         return false;
     }
-    uint8_t *bytes = malloc(n);
+    static uint8_t *bytes; /* the texts of BEGIN are there as long as the process runs */
+    bytes = malloc(n);
     rz_need_memory(bytes, "for the start of the daemon");
     if (!read_exactly(bytes, n, deadline) || rz_remote_decode(&message, bytes, n) != RZ_OK) {
         free(bytes);
