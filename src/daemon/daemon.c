@@ -209,6 +209,7 @@ static rz_status_t open_overlay(struct rz_daemon *daemon, const struct rz_daemon
         status = rz_overlay_open(&daemon->overlay, daemon->own.base, &other);
     }
     if (status == RZ_ERR_SYSTEM) {
+        daemon->start_explained = true;
         rz_address_ip_text(&options->address, text);
         fprintf(stderr, "rzd[%u]: cannot listen at %s: %s%s\n", options->node, text,
                 strerror(reason),
@@ -283,7 +284,7 @@ int rz_daemon_run(const struct rz_daemon_options *options)
         remove_folders(&daemon);
         rz_kill_here(RZ_KILL_DAEMON_CLEARED);
         rz_launcher_flush(daemon.launcher, FLUSH_MS);
-    } else {
+    } else if (!daemon.start_explained) {
         fprintf(stderr, "rzd[%u]: cannot start: %s\n", options->node, rz_status_text(status));
     }
     rz_daemon_end_job(&daemon);

@@ -70,6 +70,7 @@ struct rz_daemon {
     struct rz_spawns *spawns;
     struct rz_link_service *link_service;
     struct rz_link_socket *link_socket; /* or NULL */
+    bool start_explained;               /* why it cannot start was said already */
     struct rz_barrier *barrier;
     struct rz_orders *orders;
     struct rz_daemon_news news;

@@ -89,7 +89,7 @@ class TopTest(jobs.JobsTest):
             screen = self.ask(RZTOP, "--once", *hosts, job)
         finally:
             self.rig.cable(3, True)
-        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.returncode, 3)
         self.assertRegex(done.stderr, r"(?m)^rzps: nosuch does not answer: ssh: Could not resolve hostname nosuch.*\(ssh ended with status 255\)")
         self.assertRegex(done.stderr, r"(?m)^rzps: h3 does not answer")
         self.assertEqual(len(re.findall(r"^ +\d+ +\d+  joined", done.stdout, re.MULTILINE)), RANKS, done.stdout)
