@@ -117,7 +117,11 @@ static rz_status_t own_restart(struct own_way *way, const char *where, struct rz
     struct stat facts;
     int fd = open(where, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &facts) != 0) {
-        return own_failed(why, "open", where);
+        rz_status_t status = own_failed(why, "open", where);
+        if (fd >= 0) {
+            close(fd);
+        }
+        return status;
     }
     if (way->at >= 0) {
         close(way->at);
