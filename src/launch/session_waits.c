@@ -29,7 +29,7 @@ static bool tells_something(const struct rz_session_waits *waits, rz_time bound)
 
 static void take_first_sample(struct rz_launch_session *session, rz_time after);
 
-/* On standard error, and into the report. Returns whether a circle is doubtful. */
+/* On standard error, and into the report. Returns whether a cycle is doubtful. */
 static bool print_waits(struct rz_launch_session *session)
 {
     struct rz_session_waits *waits = &session->waits;
@@ -48,7 +48,7 @@ static bool print_waits(struct rz_launch_session *session)
     return doubtful;
 }
 
-/* The second sample is complete. A circle that both samples do not prove is sampled once more,
+/* The second sample is complete. A cycle that both samples do not prove is sampled once more,
  * later: a node reports each wait only once. */
 static void show_waits(struct rz_launch_session *session)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The page that shows which processes wait for which: it sorts the waits by operation, merges equal
- * ones, and looks for circles. */
+ * ones, and looks for cycles. */
 #include "launch/waits_page.h"
 
 #include "base/no_memory.h"
@@ -165,7 +165,7 @@ static void put_idle(const struct rz_waits_entry *entries, size_t n, FILE *out)
     fprintf(out, " %s", (n == 1 ? one : many)[entries[0].state]);
 }
 
-/* ---- circles ---- */
+/* ---- cycles ---- */
 
 /* The wait of a rank, if it waits in one call only: of two threads one may free the other. */
 static const struct rz_waits_entry *waiter(const struct rz_waits_page *page, uint32_t rank)
@@ -198,9 +198,9 @@ static const struct rz_waits_entry *awaited(const struct rz_waits_page *page,
 }
 
 /* Follows the waits from first: whether they lead back to it, through no lower rank. Ranks that
- * wait for each other in one collective operation are no circle: they wait for one that has not
+ * wait for each other in one collective operation are no cycle: they wait for one that has not
  * come. */
-static bool begins_circle(const struct rz_waits_page *page, const struct rz_waits_entry *first)
+static bool begins_cycle(const struct rz_waits_page *page, const struct rz_waits_entry *first)
 {
     const struct rz_waits_entry *at = first;
     bool apart = false;
@@ -244,9 +244,9 @@ bool rz_waits_page_same(const struct rz_waits_page *page, const struct rz_waits_
     return page->n == earlier->n;
 }
 
-/* Returns false if the circle may have been broken since the earlier page. */
-static bool put_circle(const struct rz_waits_page *page, const struct rz_waits_entry *first,
-                       const struct rz_waits_page *earlier, rz_time apart, FILE *out)
+/* Returns false if the cycle may have been broken since the earlier page. */
+static bool put_cycle(const struct rz_waits_page *page, const struct rz_waits_entry *first,
+                      const struct rz_waits_page *earlier, rz_time apart, FILE *out)
 {
     const struct rz_waits_entry *at = first;
     bool stays = true;
@@ -267,16 +267,16 @@ static bool put_circle(const struct rz_waits_page *page, const struct rz_waits_e
     return true;
 }
 
-/* Returns whether there is a circle that may have been broken. */
-static bool put_circles(const struct rz_waits_page *page, const struct rz_waits_page *earlier,
-                        rz_time apart, FILE *out)
+/* Returns whether there is a cycle that may have been broken. */
+static bool put_cycles(const struct rz_waits_page *page, const struct rz_waits_page *earlier,
+                       rz_time apart, FILE *out)
 {
     bool doubtful = false;
     for (size_t i = 0; i < page->n; i++) {
         const struct rz_waits_entry *first = &page->entries[i];
         if (first->state == RZ_WAITING_IN_CALL && waiter(page, first->rank) == first &&
-            begins_circle(page, first)) {
-            doubtful |= !put_circle(page, first, earlier, apart, out);
+            begins_cycle(page, first)) {
+            doubtful |= !put_cycle(page, first, earlier, apart, out);
         }
     }
     return doubtful;
@@ -307,5 +307,5 @@ bool rz_waits_page_print(struct rz_waits_page *page, const struct rz_waits_page 
         (entries->state == RZ_WAITING_IN_CALL ? put_waiters : put_idle)(entries, n, out);
         fputc('\n', out);
     }
-    return put_circles(page, earlier, apart, out);
+    return put_cycles(page, earlier, apart, out);
 }

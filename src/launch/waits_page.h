@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The waits of the whole job on one page: each daemon reports those of its processes; processes
- * that wait in the same operation are shown together, and circles of waits are marked.
+ * that wait in the same operation are shown together, and cycles of waits are marked.
  */
 #ifndef RZ_LAUNCH_WAITS_PAGE_H
 #define RZ_LAUNCH_WAITS_PAGE_H
@@ -33,9 +33,9 @@ bool rz_waits_page_same(const struct rz_waits_page *page, const struct rz_waits_
                         rz_time apart);
 
 /* Writes the page, each line indented by two spaces. Nodes are asked one after the other, and a
- * rank that is waited for may have answered since. A circle is called permanent if all its waits
+ * rank that is waited for may have answered since. A cycle is called permanent if all its waits
  * were on `earlier` already, a sample taken at least `apart` before (NULL: there was none). True:
- * there is a circle that is not proved permanent. */
+ * there is a cycle that is not proved permanent. */
 bool rz_waits_page_print(struct rz_waits_page *page, const struct rz_waits_page *earlier,
                          rz_time apart, FILE *out);
 
