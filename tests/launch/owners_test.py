@@ -4,6 +4,7 @@
 
 The other user is a child that gives up root; without root these tests are skipped. Checkpoints: fault/checkpoint_files_test.py.
 """
+import contextlib
 import json
 import os
 import re
@@ -75,12 +76,9 @@ def answers(name, text):
 
         def stay():
             visitor, _ = listener.accept()
-            try:
+            with visitor, contextlib.suppress(OSError):
                 visitor.recv(100)
                 visitor.sendall(text)
-                visitor.close()
-            except OSError:
-                pass
         return stay
     return work
 
@@ -173,7 +171,8 @@ class Table(rig.LaunchTest):
     def compare(self, kinds, *arguments, until):
         """Everything that the job has is in the table, and each of `kinds` was seen."""
         job, rows = self.start(*arguments), table()
-        seen = rig.await_true(lambda: (have := self.have()) and until(have) and have)
+        seen = rig.await_true(lambda: job.poll() is not None or ((have := self.have()) and until(have) and have))
+        self.assertIsNone(job.poll(), "the job has ended before it was seen")
         self.assertTrue(seen, "the job does not come up")
         unknown = []
         for kind, name, mode in seen:
@@ -203,8 +202,7 @@ class Table(rig.LaunchTest):
         old = os.umask(0)
         try:
             self.compare({"process", "memory", "socket", "folder", "file"}, "-n", "2", "--nodes", "2", "--rewind", "100ms",
-                         "--checkpoint-dir", f"{self.folder}/checkpoints", f"{rig.BUILD}/apps/hpccg", "8", "8", "8", "--iterations",
-                         "100000000", until=up)
+                         "--checkpoint-dir", f"{self.folder}/checkpoints", rig.program("launch_waits"), "receive", until=up)
         finally:
             os.umask(old)
 
