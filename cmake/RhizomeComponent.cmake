@@ -28,11 +28,15 @@ macro(rz_optional_fortran)
   endif()
 endmacro()
 
-# rz_component(NAME SOURCES ... [USES ...]): one component of the tree, a static library rz_NAME that its users link.
+# rz_component(NAME SOURCES ... [USES ...]): one component of the tree, a static library rz_NAME that its users link. Headers are
+# included as "NAME/header.h"; those of verify/ and lab/ are seen by what links them alone.
 function(rz_component name)
   cmake_parse_arguments(COMPONENT "" "" "SOURCES;USES" ${ARGN})
   add_library(rz_${name} STATIC ${COMPONENT_SOURCES})
   target_link_libraries(rz_${name} PUBLIC ${COMPONENT_USES})
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^(${PROJECT_SOURCE_DIR}/(verify|lab))/")
+    target_include_directories(rz_${name} PUBLIC ${CMAKE_MATCH_1})
+  endif()
 endfunction()
 
 # rz_module(NAME FOR component SOURCES ... USES ...): a part of the library rz_component that it loads when first needed, from the folder

@@ -8,7 +8,7 @@
 #ifndef RZ_LAUNCH_ATTEMPTS_H
 #define RZ_LAUNCH_ATTEMPTS_H
 
-#include "chart/outfile.h"
+#include "port/outfile.h"
 #include "launch/checkpoints.h"
 #include "launch/html_report.h"
 #include "launch/left_out.h"

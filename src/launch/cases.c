@@ -4,7 +4,7 @@
 #include "launch/cases.h"
 
 #include "base/no_memory.h"
-#include "chart/outfile.h"
+#include "port/outfile.h"
 #include "launch/cases_trace.h"
 #include "port/clock.h"
 

@@ -7,7 +7,7 @@
 #ifndef RZ_LAUNCH_TRACE_FILE_H
 #define RZ_LAUNCH_TRACE_FILE_H
 
-#include "chart/outfile.h"
+#include "port/outfile.h"
 #include "launch/traces.h"
 
 #include <stdint.h>

@@ -171,14 +171,14 @@ class Peers(unittest.TestCase):
         self.assertEqual((bench.tally.runs, bench.tally.failed), (6, 0))  # those of ours alone
 
     def test_what_a_peer_leaves_in_shared_memory_goes_with_it(self):
-        make, name = f"{SOURCE}/apps/bench/peers/peer_apart.sh", f"/dev/shm/rzbench-test-{os.getpid()}"
+        make, name = f"{SOURCE}/lab/bench/peers/peer_apart.sh", f"/dev/shm/rzbench-test-{os.getpid()}"
         if subprocess.run([make, "true"], capture_output=True, timeout=HANG_S).returncode:
             self.skipTest("this system gives no namespaces")
         done = subprocess.run([make, "sh", "-c", f"echo left > {name}; cat {name}; exit 3"], capture_output=True, text=True, timeout=HANG_S)
         self.assertEqual((done.returncode, done.stdout, os.path.exists(name)), (3, "left\n", False), done.stderr)
 
     def test_nodes_for_a_peer_are_apart_and_go_with_the_command(self):
-        make = f"{SOURCE}/apps/bench/peers/peer_nodes.sh"
+        make = f"{SOURCE}/lab/bench/peers/peer_nodes.sh"
         links = sorted(os.listdir("/sys/class/net"))
         if subprocess.run([make, "1", "true"], capture_output=True, timeout=HANG_S).returncode:
             self.skipTest("this system gives no networks of their own")

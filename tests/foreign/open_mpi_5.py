@@ -17,7 +17,7 @@ from foreign_rig import rig
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.environ.get("PEER_ROOT", "/var/lib/rhizome/peer-root")
-ENTER = f"{HERE}/../../apps/bench/peers/enter_root.sh"
+ENTER = f"{HERE}/../../lab/bench/peers/enter_root.sh"
 OURS = [rig.RZRUN, "--oversubscribe", "--mpi", "pmix", "--with-ft", "ulfm", "-x", "OMPI_ALLOW_RUN_AS_ROOT=1"]
 THEIRS = "mpirun --allow-run-as-root --with-ft ulfm --oversubscribe --bind-to none --mca btl_tcp_if_include lo -n 6".split()
 HANGS_S = int(os.environ.get("HANGS_S", "10"))  # a run that takes longer is held to hang

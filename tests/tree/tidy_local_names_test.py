@@ -9,8 +9,8 @@ from importlib.machinery import SourceFileLoader
 
 TIDY = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../tools/tidy")
 MAKES = ["src/port/CMakeLists.txt", "src/net/tcp/CMakeLists.txt", "src/net/shm/CMakeLists.txt", "src/daemon/CMakeLists.txt", "src/mpi/CMakeLists.txt",
-         "src/proto/CMakeLists.txt", "src/proto/ring/CMakeLists.txt", "src/cmd/CMakeLists.txt", "src/sim/CMakeLists.txt"]
-SRC = "src"  # not spelled out below: tidy takes the path of a file for one that is in the tree
+         "src/proto/CMakeLists.txt", "src/proto/ring/CMakeLists.txt", "src/cmd/CMakeLists.txt"]
+SRC, VERIFY = "src", "verify"  # not spelled out below: tidy takes the path of a file for one that is in the tree
 LOOK = "static void look(int fd)\n{\n}\n"
 
 
@@ -56,7 +56,7 @@ class TidyLocalNames(unittest.TestCase):
         self.assertEqual(self.two(LOOK, LOOK, f"{SRC}/mpi/coll/one.c", f"{SRC}/mpi/p2p/other.c"), 0)
         self.assertEqual(self.two(LOOK, LOOK, f"{SRC}/proto/ring/ring.c", f"{SRC}/proto/ring/ring_check.c"), 0)
         self.assertEqual(self.two(LOOK, LOOK, f"{SRC}/cmd/rzdoctor_one.c", f"{SRC}/cmd/rzps.c"), 0)
-        self.assertEqual(self.two(LOOK, LOOK, f"{SRC}/sim/one.c", f"{SRC}/sim/other.c"), 0)
+        self.assertEqual(self.two(LOOK, LOOK, f"{VERIFY}/sim/one.c", f"{VERIFY}/sim/other.c"), 0)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@
  * the same time (and twice that is below the timeout), cycles are synchronous: within one cycle all
  * PINGs leave, then arrive in order of their senders; all REPLYs arrive in that same order; then
  * timeouts expire in order of members; then all end the cycle: only there phases change and calls
- * return. The scale models (src/scale) reproduce this order exactly.
+ * return. The scale models (lab/scale) reproduce this order exactly.
  *
  * docs/protocols/gossip.md says what is certain and what is reconstruction.
  */
