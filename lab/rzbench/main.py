@@ -34,7 +34,8 @@ STUDIES = {
     "group": (group.study, group.PARTS, "the dynamic group of recommended processes, by parts: sort (processes that leave it), slices (the same, as if "
               "each had a processor), scale (one process alone), noise (what its tests cost), watch (18 hosts over time); its last line is the verdict."),
     "mpi": (mpi.study, mpi.PARTS, "what an MPI program sees, by parts: messages (latency, bandwidth and message rate of two ranks), network (the same on two "
-            "nodes), collectives (2 to 64 ranks), nodes (32 ranks on 4 nodes), start (a program that does nothing, 4 to 1024 ranks), memory (of a rank), "
+            "nodes), collectives (2 to 64 ranks), loops (collective calls one at a time, round trips of two buffers, several threads), nodes (32 ranks on "
+            "4 nodes), start (a program that does nothing, 4 to 1024 ranks), memory (of a rank), "
             "proxies (three applications, also with --no-ft), pair (two ranks, as they wait by default and yielding, as the machine is and with slow "
             "wake-ups), crowd (8 and 32 ranks), calls (instructions of the shortest paths, by valgrind); its last line is the verdict."),
     "rma": (rma.study, rma.PARTS, "one-sided communication, by parts: allocated and created (two ranks and a window of either kind: put, get, "
@@ -68,9 +69,9 @@ OPTIONS = [
         Option("--quick", None, "Fewer repetitions and fewer cases."),
         Option("--budget", "T", "Start nothing after this time; end what still runs. Default: none.", duration("it wants a time like 300s or 10m")),
         Option("--limit", "T", "End a single run after this time (30s).", duration("it wants a time like 30s")),
-        Option("--ranks", "N,...", "For `ulfm`, `recovery`, `tune`, and `collectives` and `start` of `mpi`: numbers of ranks (2 or 4 to 256 by powers of "
-               "two; with --quick 4 and 8, or 8 and 64; `tune`: 2, and as many and four times as many as there are processors; `mpi`: 2 to 64, and 4 to "
-               "1024). For `rewind run` the number of them (8 where there are as many processors, else 2).",
+        Option("--ranks", "N,...", "For `ulfm`, `recovery`, `tune`, and `collectives`, `loops` and `start` of `mpi`: numbers of ranks (2 or 4 to 256 by "
+               "powers of two; with --quick 4 and 8, or 8 and 64; `tune`: 2, and as many and four times as many as there are processors; `mpi`: 2 to "
+               "64, 2 to 32, and 4 to 1024). For `rewind run` the number of them (8 where there are as many processors, else 2).",
                ranks("it wants numbers like 2,4,8 (16 at most, up to 1024)")),
         Option("--hosts", "HOST,...", "For `recovery hosts`: hosts in the form of rzrun --host. They see the program by TMPDIR, a folder at the same "
                "path on all of them."),

@@ -4,6 +4,7 @@ longer, so that the verdict does not depend on which machine it is made on. The 
 from . import calls, records
 from .collectives import collectives, nodes
 from .launches import memory, start
+from .loops import loops
 from .messages import messages, network
 from .peers import better_peer
 from .proxies import proxies
@@ -81,7 +82,7 @@ def counted(bench):
     return table is not None
 
 
-PARTS = {"messages": messages, "network": network, "collectives": collectives, "nodes": nodes, "start": start, "memory": memory,
+PARTS = {"messages": messages, "network": network, "collectives": collectives, "loops": loops, "nodes": nodes, "start": start, "memory": memory,
          "proxies": proxies, "pair": pair, "crowd": crowd, "calls": counted}
 
 
