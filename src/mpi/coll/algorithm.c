@@ -119,10 +119,7 @@ static const struct rule built_in[RZ_COLL_OPERATIONS][RULES_MAX] = {
                          {.algorithm = RZ_COLL_CELLS, .ranks_min = 2},
                          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1}},
     [RZ_COLL_BCAST] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
-                       {.algorithm = RZ_COLL_FLAT,
-                        .ranks_min = 3,
-                        .bytes_min = 16384,
-                        .where = RZ_COLL_CROWD_NODE},
+                       {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
                        {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1}},
     [RZ_COLL_ALLGATHER] =
         {{.algorithm = RZ_COLL_BRUCK, .ranks_min = 1},

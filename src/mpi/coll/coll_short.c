@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Bcast and MPI_Reduce of few bytes along the tree (coll.h), without a schedule: the call
- * begins its messages itself, since a schedule costs more than such a message.
+ * MPI_Bcast and MPI_Reduce of few bytes along the tree (coll.h), and MPI_Bcast from its root to
+ * each rank, without a schedule: the call begins its messages itself, since a schedule costs more
+ * than such a message.
  *
- * The messages, and the brackets of a reduction, are those of rz_bcast_tree and rz_reduce_tree. So
- * each member decides by itself whether it uses this form; others may run a schedule. It is for a
+ * The messages, and the brackets of a reduction, are those of rz_bcast_tree, rz_bcast_flat and
+ * rz_reduce_tree. So each member decides by itself whether it uses this form; others may run a
+ * schedule. It is for a
  * communicator to which nothing has happened. What happens later, while a call waits, is dealt with
  * as in a schedule (pending.h).
  */
@@ -19,6 +21,10 @@
 #define SHORT_BYTES 4096
 #define VECTOR_BYTES 128
 
+/* The most messages that are under way at a time. */
+enum { MESSAGES_MAX = 64 };
+_Static_assert(MESSAGES_MAX > RZ_SPLITS_MAX, "a tree needs no more");
+
 /* What follows is compiled into the two functions at the end. */
 #define SHORT __attribute__((flatten))
 
@@ -28,7 +34,7 @@ struct short_operation {
     struct rz_p2p_message message; /* but for buffer and peer the same for all */
     struct rz_split splits[RZ_SPLITS_MAX];
     int n; /* of the splits */
-    struct rz_request *request[RZ_SPLITS_MAX + 1];
+    struct rz_request *request[MESSAGES_MAX];
 };
 
 /* Whether the communicator may use this form. Members of an inter-communicator may have NULL for
@@ -47,20 +53,17 @@ static inline bool is_short(const struct rz_datatype *datatype, MPI_Count count,
     return datatype->contiguous && bytes > 0 && bytes <= most;
 }
 
-/* Whether the table chooses the tree, and nothing has happened that rz_engine_begin would deal
- * with. */
-static inline bool may_begin(struct rz_comm *comm, enum rz_coll_operation operation,
-                             MPI_Count bytes, unsigned traits)
+/* Whether nothing has happened that rz_engine_begin would deal with; then that algorithm is used.
+ */
+static inline bool may_begin(enum rz_coll_algorithm algorithm)
 {
-    bool begins = rz_coll_would_choose(comm, operation, bytes, traits) == RZ_COLL_TREE &&
-                  rz_engine_begin_calm();
-    rz_coll_chosen[RZ_COLL_TREE] += begins;
+    bool begins = rz_engine_begin_calm();
+    rz_coll_chosen[algorithm] += begins;
     return begins;
 }
 
 static inline void begin_operation(struct short_operation *op, struct rz_comm *comm,
-                                   const char *call, MPI_Count count, struct rz_datatype *datatype,
-                                   int root)
+                                   const char *call, MPI_Count count, struct rz_datatype *datatype)
 {
     rz_comm_count_operation(comm, call);
     int tag = rz_comm_blocking_tag(comm->operations);
@@ -73,7 +76,12 @@ static inline void begin_operation(struct short_operation *op, struct rz_comm *c
                                           .tag = tag,
                                           .comm = comm,
                                           .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE};
-    op->n = rz_splits(comm->group->size, comm->group->rank, root, op->splits);
+}
+
+static inline void split(struct short_operation *op, int root)
+{
+    const struct rz_group *group = op->message.comm->group;
+    op->n = rz_splits(group->size, group->rank, root, op->splits);
 }
 
 static inline void settle(struct short_operation *op)
@@ -110,28 +118,62 @@ static inline void begin_recv(struct short_operation *op, void *buffer, int sour
     }
 }
 
+/* ---- Broadcast ---- */
+
 /* The same bytes at all members, so that all choose alike. */
-static inline bool bcast_may_begin(struct rz_comm *comm, MPI_Count bytes)
+static inline bool bcast_may_begin(struct rz_comm *comm, MPI_Count bytes,
+                                   enum rz_coll_algorithm *algorithm)
 {
-    return may_begin(comm, RZ_COLL_BCAST, bytes, RZ_COLL_ELEMENTS_IF(bytes >= comm->group->size));
+    int size = comm->group->size;
+    *algorithm =
+        rz_coll_would_choose(comm, RZ_COLL_BCAST, bytes, RZ_COLL_ELEMENTS_IF(bytes >= size));
+    bool short_form =
+        *algorithm == RZ_COLL_TREE || (*algorithm == RZ_COLL_FLAT && size <= MESSAGES_MAX + 1);
+    return short_form && may_begin(*algorithm);
+}
+
+static inline void bcast_tree(struct short_operation *op, void *buffer, int root)
+{
+    int rank = op->message.comm->group->rank;
+    split(op, root);
+    for (int i = 0; i < op->n; i++) {
+        if (op->splits[i].guest == rank) {
+            begin_recv(op, buffer, op->splits[i].host);
+            settle(op);
+        } else if (op->splits[i].host == rank) {
+            begin_send(op, buffer, op->splits[i].guest);
+        }
+    }
+}
+
+static inline void bcast_flat(struct short_operation *op, void *buffer, int root)
+{
+    const struct rz_group *group = op->message.comm->group;
+    if (group->rank != root) {
+        begin_recv(op, buffer, root);
+        return;
+    }
+    for (int i = 0; i < group->size; i++) {
+        if (i != root) {
+            begin_send(op, buffer, i);
+        }
+    }
 }
 
 SHORT bool rz_coll_short_bcast(void *buffer, MPI_Count count, struct rz_datatype *datatype,
                                int root, struct rz_comm *comm, int *error)
 {
+    enum rz_coll_algorithm algorithm;
     if (!is_plain(comm) || !is_short(datatype, count, SHORT_BYTES) ||
-        !bcast_may_begin(comm, rz_datatype_bytes(datatype, count))) {
+        !bcast_may_begin(comm, rz_datatype_bytes(datatype, count), &algorithm)) {
         return false;
     }
     struct short_operation op;
-    begin_operation(&op, comm, "MPI_Bcast", count, datatype, root);
-    for (int i = 0; i < op.n; i++) {
-        if (op.splits[i].guest == comm->group->rank) {
-            begin_recv(&op, buffer, op.splits[i].host);
-            settle(&op);
-        } else if (op.splits[i].host == comm->group->rank) {
-            begin_send(&op, buffer, op.splits[i].guest);
-        }
+    begin_operation(&op, comm, "MPI_Bcast", count, datatype);
+    if (algorithm == RZ_COLL_TREE) {
+        bcast_tree(&op, buffer, root);
+    } else {
+        bcast_flat(&op, buffer, root);
     }
     *error = end(&op);
     return true;
@@ -215,12 +257,14 @@ SHORT bool rz_coll_short_reduce(const void *sendbuf, void *recvbuf, MPI_Count co
     rz_op_function_t *function;
     if (!is_plain(comm) || !is_short(datatype, count, VECTOR_BYTES) ||
         (function = function_of(op, datatype)) == NULL ||
-        !may_begin(comm, RZ_COLL_REDUCE, rz_reduction_bytes(&reduction),
-                   rz_reduction_traits(comm, &reduction))) {
+        rz_coll_would_choose(comm, RZ_COLL_REDUCE, rz_reduction_bytes(&reduction),
+                             rz_reduction_traits(comm, &reduction)) != RZ_COLL_TREE ||
+        !may_begin(RZ_COLL_TREE)) {
         return false;
     }
     struct short_operation operation;
-    begin_operation(&operation, comm, "MPI_Reduce", count, datatype, root);
+    begin_operation(&operation, comm, "MPI_Reduce", count, datatype);
+    split(&operation, root);
     *error = reduce(&operation, &reduction, function, comm->group->rank == root);
     return true;
 }

@@ -190,6 +190,42 @@ static void leaders_are_chosen_where_brackets_stay(void **state)
     rz_comm_release(apart);
 }
 
+/* Where ranks outnumber processors, all on one node, few steps count: rank 0 serves all. Not where
+ * its share of the bytes takes longer than the steps. */
+static void few_steps_are_chosen_in_a_crowd(void **state)
+{
+    static const struct {
+        enum rz_coll_operation operation;
+        int ranks;
+        MPI_Count bytes;
+        enum rz_coll_algorithm algorithm;
+    } cases[] = {
+        {RZ_COLL_BCAST, 2, 8, RZ_COLL_TREE},
+        {RZ_COLL_BCAST, 3, 8, RZ_COLL_FLAT},
+        {RZ_COLL_BCAST, 8, 1 << 20, RZ_COLL_FLAT},
+    };
+    (void)state;
+    enum { MOST = 64 };
+    uint32_t process[MOST];
+    for (int i = 0; i < MOST; i++) {
+        process[i] = fake_process((uint32_t)i % 8);
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rz_comm *comm;
+        struct rz_group *group = rz_group_new(cases[i].ranks, process);
+        assert_int_equal(
+            rz_comm_derive(fake_comm(), group, rz_comm_begin(fake_comm(), ""), 0, &comm),
+            MPI_SUCCESS);
+        comm->crowd = RZ_CROWD_NODE;
+        comm->grouping = RZ_GROUPING_NONE;
+        assert_int_equal(rz_coll_choose(comm, cases[i].operation, cases[i].bytes,
+                                        RZ_COLL_ELEMENTS | RZ_COLL_ROW | RZ_COLL_REGULAR),
+                         cases[i].algorithm);
+        rz_comm_release(comm);
+        rz_group_release(group);
+    }
+}
+
 static void each_operation_has_a_rule_for_all_cases(void **state)
 {
     (void)state;
@@ -266,6 +302,7 @@ int main(void)
         IN_WORLD(nodes_of_a_later_process_are_not_known),
         IN_WORLD(restored_members_keep_the_nodes_of_the_beginning),
         IN_WORLD(leaders_are_chosen_where_brackets_stay),
+        IN_WORLD(few_steps_are_chosen_in_a_crowd),
         IN_WORLD(each_operation_has_a_rule_for_all_cases),
         IN_WORLD(a_wrong_rule_is_refused_and_changes_nothing),
         IN_WORLD(rules_come_from_a_file_too),

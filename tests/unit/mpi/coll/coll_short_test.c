@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A short broadcast or reduction and the same by a schedule: whatever happens while they wait, they
+/* A short broadcast, by either of its algorithms, or a short reduction, and the same by a schedule:
+ * whatever happens while they wait, they
  * end with the same error and have sent the same messages. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +21,7 @@ enum { RANKS = 8, TAG = 1, SCRIPTS = 3000 };
 
 /* One operation of rank 0, and what the other processes do. */
 struct script {
-    bool reduces;
+    bool reduces, flat;
     int root;
     struct rz_random random;
 };
@@ -72,8 +73,9 @@ static void turn(void *arg)
         fake_process_state(3, RZ_PROCESS_FAILED);
         say(RZ_ENVELOPE_INQUIRY, other);
         break;
-    default:
-        send_value(script, 1U << draw(script, 3)); /* 1, 2 or 4: those next to rank 0 in the tree */
+    default: /* 1, 2 or 4: those next to rank 0 in the tree */
+        other = script->flat && script->root != 0 ? (uint32_t)script->root : 1U << draw(script, 3);
+        send_value(script, other);
     }
 }
 
@@ -119,9 +121,12 @@ static void play(uint64_t seed, int (*form)(const struct script *, void *, void 
         assert_int_equal(rzm_send("x", 1, fake_bytes(), peer, 0, fake_comm()), MPI_SUCCESS);
     }
     size_t before = fake.n_sent;
-    uint64_t chosen = rz_coll_chosen[RZ_COLL_TREE];
     script.reduces = draw(&script, 2);
+    script.flat = !script.reduces && draw(&script, 2);
     script.root = (int)draw(&script, RANKS);
+    assert_int_equal(rz_coll_set_rules(script.flat ? "bcast=flat" : ""), MPI_SUCCESS);
+    enum rz_coll_algorithm algorithm = script.flat ? RZ_COLL_FLAT : RZ_COLL_TREE;
+    uint64_t chosen = rz_coll_chosen[algorithm];
     fake.slow_sends = draw(&script, 4) == 0;
     fake.slow_fetches = draw(&script, 2) == 0;
     fake.turn = turn;
@@ -129,7 +134,8 @@ static void play(uint64_t seed, int (*form)(const struct script *, void *, void 
     outcome->result = 0;
     outcome->error = form(&script, &own, &outcome->result);
     fake.turn = NULL;
-    outcome->chosen = rz_coll_chosen[RZ_COLL_TREE] - chosen;
+    outcome->chosen = rz_coll_chosen[algorithm] - chosen;
+    assert_int_equal(rz_coll_set_rules(""), MPI_SUCCESS);
     outcome->n_sent = fake.n_sent - before;
     assert_true(outcome->n_sent <= 64);
     memcpy(outcome->sent, &fake.sent[before], outcome->n_sent * sizeof(outcome->sent[0]));
