@@ -183,7 +183,7 @@ static const struct {
     {"barrier", barrier, {"tree", "flat", "dissemination", "leaders"}},
     {"bcast", bcast, {"tree", "flat", "chain", "scatter", "leaders"}},
     {"allgather", allgather, {"tree", "flat", "direct", "ring", "bruck", "leaders"}},
-    {"alltoall", alltoall, {"direct", "bruck", "leaders"}},
+    {"alltoall", alltoall, {"direct", "flat", "bruck", "leaders"}},
     {"reduce", reduce, {"tree", "flat", "direct", "leaders"}},
     {"allreduce", allreduce, {"tree", "flat", "doubling", "direct", "halving", "ring", "leaders"}},
     {"reduce_scatter", reduce_scatter, {"tree", "direct"}},

@@ -8,12 +8,15 @@
  * bruck: parts travel by the bits of their distance (Bruck and others 1997): in step k each rank
  * sends on, to rank + 2^k modulo n, all parts whose way has that bit. log2(n) steps, each part is
  * sent once for each bit: for short parts.
+ * flat: all ranks send all their parts to rank 0, which sends each one the parts that are for it: 2
+ * (n - 1) messages, for short parts.
  * leaders: the ranks of each node send all their parts to their leader, each leader sends each
  * other one what is for its node, and then each rank of its own node what is for that: k (k - 1)
  * messages between k nodes, for short parts.
  */
 #include "mpi/coll/cells.h"
 #include "mpi/coll/leaders.h"
+#include "mpi/type/datatype_layout.h"
 
 /* Packs the outgoing data of an operation in place, one row behind the other. False: no memory. */
 static bool pack_out(struct rz_schedule *schedule, const struct rz_parts *in,
@@ -103,6 +106,50 @@ static struct rz_part slice(const struct rz_parts *row, int i, int n)
 static void copy_slice(struct rz_schedule *schedule, struct rz_part from, struct rz_part to)
 {
     rz_schedule_copy(schedule, &from, &to);
+}
+
+/* Rank 0: a row of n parts comes from each rank, and a column goes to each. */
+static void turn_rows(struct rz_schedule *schedule, const struct rz_part *own,
+                      const struct rz_part *to, MPI_Count bytes)
+{
+    int n = rz_comm_size(rz_schedule_comm(schedule));
+    struct rz_parts rows = row_of_parts(schedule, (MPI_Count)n * n, bytes);
+    struct rz_block column = {
+        .length = bytes, .repeat = n, .stride = n * bytes, .type = rows.datatype};
+    struct rz_part leaves = {rows.buffer, 1, NULL};
+    int error = rz_datatype_build(&column, 1, &leaves.datatype);
+    if (error != MPI_SUCCESS) {
+        rz_schedule_refuse(schedule, error);
+        return;
+    }
+    for (int i = 1; i < n; i++) {
+        struct rz_part row = slice(&rows, i * n, n);
+        rz_schedule_recv_part(schedule, &row, i);
+    }
+    copy_slice(schedule, *own, slice(&rows, 0, n));
+    rz_schedule_fence(schedule);
+    rz_schedule_copy(schedule, &leaves, to);
+    for (int i = 1; i < n; i++) {
+        leaves.buffer += bytes;
+        rz_schedule_send_part(schedule, &leaves, i);
+    }
+    rz_datatype_release(leaves.datatype);
+}
+
+/* All parts of a rank are one message, and the own one travels with them. `out` may be `in`: rank 0
+ * sends nothing before it has all. */
+static void alltoall_flat(struct rz_schedule *schedule, const struct rz_parts *out,
+                          const struct rz_parts *in, MPI_Count bytes)
+{
+    int n = rz_comm_size(rz_schedule_comm(schedule));
+    struct rz_part from = slice(out, 0, n), to = slice(in, 0, n);
+    if (rz_comm_rank(rz_schedule_comm(schedule)) == 0) {
+        turn_rows(schedule, &from, &to, bytes);
+        return;
+    }
+    rz_schedule_send_part(schedule, &from, 0);
+    rz_schedule_fence(schedule);
+    rz_schedule_recv_part(schedule, &to, 0);
 }
 
 /*
@@ -216,6 +263,14 @@ struct rz_schedule *rz_plan_alltoall(struct rz_schedule *schedule, const struct 
     if (rz_plan_is_inter(schedule)) {
         return rz_inter_alltoall(schedule, out, in);
     }
+    MPI_Count bytes = bytes_of_each(in);
+    unsigned traits = bytes > 0 ? RZ_COLL_REGULAR | rz_cells_trait(schedule, bytes) : 0;
+    enum rz_coll_algorithm algorithm =
+        bytes > 0 ? rz_coll_choose(comm, RZ_COLL_ALLTOALL, bytes, traits) : RZ_COLL_DIRECT;
+    if (algorithm == RZ_COLL_FLAT) {
+        alltoall_flat(schedule, out ? out : in, in, bytes);
+        return schedule;
+    }
     if (out) {
         struct rz_part from = rz_parts_at(out, rank), to = rz_parts_at(in, rank);
         rz_schedule_copy_some(schedule, &from, &to);
@@ -224,9 +279,7 @@ struct rz_schedule *rz_plan_alltoall(struct rz_schedule *schedule, const struct 
     } else {
         return schedule;
     }
-    MPI_Count bytes = bytes_of_each(in);
-    unsigned traits = bytes > 0 ? RZ_COLL_REGULAR | rz_cells_trait(schedule, bytes) : 0;
-    switch (bytes > 0 ? rz_coll_choose(comm, RZ_COLL_ALLTOALL, bytes, traits) : RZ_COLL_DIRECT) {
+    switch (algorithm) {
     case RZ_COLL_CELLS:
         rz_cells_exchange(schedule, out, in);
         break;

@@ -203,6 +203,13 @@ static void few_steps_are_chosen_in_a_crowd(void **state)
         {RZ_COLL_BCAST, 2, 8, RZ_COLL_TREE},
         {RZ_COLL_BCAST, 3, 8, RZ_COLL_FLAT},
         {RZ_COLL_BCAST, 8, 1 << 20, RZ_COLL_FLAT},
+        {RZ_COLL_ALLTOALL, 8, 64, RZ_COLL_DIRECT},
+        {RZ_COLL_ALLTOALL, 12, 8, RZ_COLL_FLAT},
+        {RZ_COLL_ALLTOALL, 16, 512, RZ_COLL_FLAT},
+        {RZ_COLL_ALLTOALL, 16, 513, RZ_COLL_DIRECT},
+        {RZ_COLL_ALLTOALL, 32, 257, RZ_COLL_DIRECT},
+        {RZ_COLL_ALLTOALL, 64, 2048, RZ_COLL_FLAT},
+        {RZ_COLL_ALLTOALL, 64, 2049, RZ_COLL_DIRECT},
     };
     (void)state;
     enum { MOST = 64 };
