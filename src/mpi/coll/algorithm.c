@@ -108,7 +108,7 @@ struct rule {
     unsigned where; /* traits that it asks for besides what the algorithm needs */
 };
 
-#define RULES_MAX 12
+#define RULES_MAX 15
 
 /* By measurement (`rzbench tune`, docs/collectives.md); leaders where ranks do not outnumber
  * processors, and long vectors there, by the number of messages and bytes between nodes
@@ -166,6 +166,9 @@ static const struct rule built_in[RZ_COLL_OPERATIONS][RULES_MAX] = {
          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1},
          {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .bytes_min = 32769, .where = RZ_COLL_CROWD},
          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192},
+         {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .part_min = 8193, .where = RZ_COLL_CROWD_NODE},
+         {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 24576},
+         {.algorithm = RZ_COLL_DIRECT, .ranks_min = 12, .part_min = 8192},
          {.algorithm = RZ_COLL_TREE, .ranks_min = 64, .part_min = 8192, .where = RZ_COLL_CROWD},
          {.algorithm = RZ_COLL_TREE, .ranks_min = 1, .part_min = 8192, .where = RZ_COLL_NODES},
          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1, .part_min = 8192},

@@ -210,6 +210,11 @@ static void few_steps_are_chosen_in_a_crowd(void **state)
         {RZ_COLL_ALLTOALL, 32, 257, RZ_COLL_DIRECT},
         {RZ_COLL_ALLTOALL, 64, 2048, RZ_COLL_FLAT},
         {RZ_COLL_ALLTOALL, 64, 2049, RZ_COLL_DIRECT},
+        {RZ_COLL_ALLREDUCE, 4, 32768, RZ_COLL_DIRECT},
+        {RZ_COLL_ALLREDUCE, 4, 65536, RZ_COLL_FLAT},
+        {RZ_COLL_ALLREDUCE, 4, 98304, RZ_COLL_DIRECT},
+        {RZ_COLL_ALLREDUCE, 12, 196608, RZ_COLL_DIRECT},
+        {RZ_COLL_ALLREDUCE, 64, 1 << 20, RZ_COLL_TREE},
     };
     (void)state;
     enum { MOST = 64 };
