@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of rzrun's options, from which its help is printed, and the functions that read each
- * value. */
+/* The table of rzrun's options about ranks, their environment and failures, and the functions that
+ * read each value; how the command line is read. The help is printed from this table and those of
+ * other themes (rzrun_output.c and others). */
 #include "launch/rzrun_options.h"
 #include "launch/rzrun_checkpoints.h"
 #include "launch/rzrun_rewind.h"
 #include "launch/rzrun_foreign.h"
 #include "launch/host_options.h"
 #include "launch/rzrun_hosts.h"
+#include "launch/rzrun_output.h"
 #include "launch/rzrun_settle.h"
 
 #include "base/no_memory.h"
@@ -35,7 +37,7 @@ bool rz_rzrun_whole(const char *value, uint64_t low, uint64_t high, uint32_t *nu
     return true;
 }
 
-static bool duration(const char *value, rz_time *time, const char **why)
+bool rz_rzrun_duration(const char *value, rz_time *time, const char **why)
 {
     *why = "it needs a time like 300ms or 2s";
     return rz_quantity_duration(value, time) && *time > 0;
@@ -233,69 +235,6 @@ RZ_CLI_TAKE(wait)
     return for_all(OPTIONS, "RZ_WAIT", value);
 }
 
-RZ_CLI_TAKE_FLAG(label, OPTIONS->label)
-RZ_CLI_TAKE(stdout)
-{
-    static const char *const words[] = {[RZ_STDOUT_AUTO] = "auto",
-                                        [RZ_STDOUT_PTY] = "pty",
-                                        [RZ_STDOUT_LINE] = "line",
-                                        [RZ_STDOUT_FULL] = "full"};
-    *why = "it is `auto`, `pty`, `line` or `full`";
-    for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
-        if (strcmp(value, words[i]) == 0) {
-            OPTIONS->rank_stdout = (enum rz_stdout)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-RZ_CLI_TAKE_FLAG(progress, OPTIONS->progress)
-
-RZ_CLI_TAKE(iterations)
-{
-    OPTIONS->progress = true;
-    *why = "it is the number of the program's iterations";
-    return rz_quantity_number(value, 1, UINT64_MAX, &OPTIONS->progress_total);
-}
-
-RZ_CLI_TAKE_FLAG(story, OPTIONS->story)
-RZ_CLI_TAKE_TEXT(report, OPTIONS->report)
-RZ_CLI_TAKE_TEXT(report_html, OPTIONS->report_html)
-RZ_CLI_TAKE_TEXT(cases, OPTIONS->cases)
-RZ_CLI_TAKE_TEXT(trace, OPTIONS->trace)
-RZ_CLI_TAKE_TEXT(debugger, OPTIONS->debugger)
-
-RZ_CLI_TAKE(debug_ranks)
-{
-    return rz_debugger_take_ranks(OPTIONS, value, why);
-}
-
-RZ_CLI_TAKE(debug_terminal)
-{
-    static const char *const words[] = {[RZ_DEBUG_AUTO] = "auto",
-                                        [RZ_DEBUG_PLAIN] = "plain",
-                                        [RZ_DEBUG_XTERM] = "xterm",
-                                        [RZ_DEBUG_TMUX] = "tmux"};
-    *why = "it is `auto`, `plain`, `xterm` or `tmux`";
-    OPTIONS->debug_terminal_given = true;
-    for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
-        if (strcmp(value, words[i]) == 0) {
-            OPTIONS->debug_terminal = (enum rz_debug_terminal)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-RZ_CLI_TAKE(log)
-{
-    static char text[512];
-    *why = text;
-    OPTIONS->levels_given = true;
-    return rz_trace_levels_parse(&OPTIONS->levels, value, text, sizeof(text));
-}
-
 RZ_CLI_TAKE(inject)
 {
     *why = "there are too many faults";
@@ -313,7 +252,7 @@ RZ_CLI_TAKE(seed)
  * take times up to an hour. */
 bool rz_rzrun_heartbeat(const char *value, rz_time *time, const char **why)
 {
-    bool is_time = duration(value, time, why);
+    bool is_time = rz_rzrun_duration(value, time, why);
     *why = "it needs a time from 1ms to 1h, like 100ms: more heartbeats take a processor";
     return is_time && *time >= RZ_MILLISECOND && *time <= 3600 * RZ_SECOND;
 }
@@ -345,58 +284,17 @@ RZ_CLI_TAKE(detector)
 
 RZ_CLI_TAKE(hang_timeout)
 {
-    return duration(value, &OPTIONS->hang_timeout, why);
+    return rz_rzrun_duration(value, &OPTIONS->hang_timeout, why);
 }
 
 RZ_CLI_TAKE(hang_report)
 {
-    return duration(value, &OPTIONS->hang_report, why);
+    return rz_rzrun_duration(value, &OPTIONS->hang_report, why);
 }
 
 RZ_CLI_TAKE(silence_timeout)
 {
-    return duration(value, &OPTIONS->silence_timeout, why);
-}
-
-RZ_CLI_TAKE(timeout)
-{
-    *why = "it needs a number of seconds, or a time like 300ms, 2s or 1h30m";
-    return rz_quantity_seconds(value, &OPTIONS->timeout) && OPTIONS->timeout > 0;
-}
-
-RZ_CLI_TAKE_FLAG(detach, OPTIONS->detach)
-
-RZ_CLI_TAKE(spool)
-{
-    OPTIONS->spool_given = true;
-    *why = "it needs a size from 128KiB to 64GiB, like 16MiB";
-    return rz_quantity_bytes(value, UINT64_C(128) << 10, UINT64_C(64) << 30, &OPTIONS->spool_bytes);
-}
-
-RZ_CLI_TAKE(linger)
-{
-    OPTIONS->linger_given = true;
-    return duration(value, &OPTIONS->linger, why);
-}
-
-/* Hexadecimal digits, as many as the job's number has or fewer. */
-static bool job_number(const char *value, const char **number, const char **why)
-{
-    size_t n = strlen(value);
-    *why = "it needs the job's number or its first digits, as rzrun --detach printed it and rzps "
-           "shows it";
-    *number = value;
-    return n > 0 && n <= 16 && strspn(value, "0123456789abcdef") == n;
-}
-
-RZ_CLI_TAKE(attach)
-{
-    return job_number(value, &OPTIONS->attach, why);
-}
-
-RZ_CLI_TAKE(end)
-{
-    return job_number(value, &OPTIONS->finish, why);
+    return rz_rzrun_duration(value, &OPTIONS->silence_timeout, why);
 }
 
 RZ_CLI_TAKE(max_restarts)
@@ -428,13 +326,6 @@ RZ_CLI_TAKE(place_lost)
     *why = "it is `spread` or `together`";
     OPTIONS->lost_together = strcmp(value, "together") == 0;
     return OPTIONS->lost_together || strcmp(value, "spread") == 0;
-}
-
-RZ_CLI_TAKE(verbose)
-{
-    (void)value, (void)why;
-    OPTIONS->verbosity++;
-    return true;
 }
 
 static const struct rz_cli_option table[] = {
@@ -603,99 +494,13 @@ static const struct rz_cli_option table[] = {
      "those the program marks by RZ_Progress_mark. May be repeated.",
      take_inject},
     {"--seed", NULL, "N", "Seed of the random faults (1).", take_seed},
-    {NULL, NULL, NULL, "Output", NULL},
-    {"--label", "-l --tag-output -tag-output -prepend-rank --prepend-rank", NULL,
-     "Begin each line of output with the rank that wrote it.", take_label},
-    {"--stdout", NULL, "auto|pty|line|full",
-     "What the ranks' standard output is, and so when they write. pty: a pseudo-terminal: line by "
-     "line, as at a terminal. line: a pipe; from MPI_Init on C programs write line by line, and "
-     "lose no line when they fail. full: a pipe, written when a buffer is full, which is faster "
-     "for very much output. auto (default): pty if rzrun's own is a terminal, else line.",
-     take_stdout},
-    {"--progress", NULL, NULL,
-     "Show how far the program is, on standard error, on a terminal in one line that stays: "
-     "iterations (RZ_Progress_mark) and their rate, failures, the age of the newest checkpoint.",
-     take_progress},
-    {"--iterations", NULL, "N",
-     "With --progress, which it implies: the program's number of iterations, for the estimated "
-     "end.",
-     take_iterations},
-    {"--story", NULL, NULL,
-     "Print on standard error what failed, how it was noticed and how long each phase of the "
-     "recovery took.",
-     take_story},
-    {"--report", NULL, "FILE",
-     "Write everything that happened to FILE, one line `name=value ...` per event.", take_report},
-    {"--report-html", NULL, "FILE",
-     "At the end write a page to FILE that a browser shows without a network: what each rank did "
-     "when, failures, recoveries and their phases, checkpoints, messages from rank "
-     "to rank, hang reports (docs/report-html.md).",
-     take_report_html},
-    {"--cases", NULL, "FOLDER",
-     "Write a case file (JSON, docs/cases.md) for each failure: which node reported it, on what "
-     "evidence, "
-     "when "
-     "each daemon learnt of it, what was done.",
-     take_cases},
-    {"--debugger", NULL, "COMMAND",
-     "Run the ranks under this command, as the shell reads it: --debugger 'gdb --args'. Tools that "
-     "know MPIR (DDT, TotalView) start or attach to rzrun instead (docs/debugging.md).",
-     take_debugger},
-    {"--debug-ranks", NULL, "LIST", "Only these ranks: 0,3 or 4-7. Default: all.",
-     take_debug_ranks},
-    {"--debug-terminal", NULL, "auto|plain|xterm|tmux",
-     "Where the debugger of a rank talks to you. xterm, tmux: in a window for each rank. plain: by "
-     "the rank's own streams; only rank 0 has input. auto (default): in windows if rzrun runs in "
-     "tmux or has DISPLAY.",
-     take_debug_terminal},
-    {"--trace", NULL, "FILE",
-     "At the end write the last events of each process and daemon to FILE, as JSON that Perfetto "
-     "(ui.perfetto.dev) opens; also of killed ones (docs/tracing.md).",
-     take_trace},
-    {"--log", NULL, "MODULE:LEVEL,...",
-     "What is traced: modules are folders of the source, or mpi, daemon, all; levels are off, "
-     "notice (default), info, debug. Has precedence over the environment variable RZ_LOG, which "
-     "has the same form.",
-     take_log},
-    {"--verbose", "-v", NULL,
-     "Print how rzrun understood the command line, then a line on standard error for each event of "
-     "the job: nodes up, ranks started, joined, failed, ended, epochs, the end; daemons print what "
-     "they do. -v -v: each event of the traces, too, at level info unless --log or RZ_LOG set "
-     "another level.",
-     take_verbose},
-    {NULL, NULL, NULL, "The job's start and end (docs/detached.md)", NULL},
-    {"--timeout", "-timeout", "T",
-     "End the job after this time (seconds, or 300ms, 1h30m), and print which rank waits for "
-     "which.",
-     take_timeout},
-    {"--detach", NULL, NULL,
-     "Start the job, print its number and return; the job continues by itself. Its standard input "
-     "is "
-     "empty.",
-     take_detach},
-    {"--spool", NULL, "SIZE",
-     "Each node keeps the newest SIZE (4MiB) of a detached job's output, its result included; "
-     "processes never wait for a reader.",
-     take_spool},
-    {"--linger", NULL, "T",
-     "After its end a detached job keeps output and exit status for T (10m), unless they are "
-     "fetched before.",
-     take_linger},
-    {"--attach", NULL, "JOB",
-     "Instead of a program: show the output of the detached job JOB (its number, or the first "
-     "digits of it), and return its exit status. Ctrl-C detaches from the job again, which "
-     "continues. --host or --hostfile name its hosts, if they are others.",
-     take_attach},
-    {"--end", NULL, "JOB",
-     "Instead of a program: end the detached job JOB, and discard what it kept. Hosts as for "
-     "--attach.",
-     take_end},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static const struct rz_cli_option *const more_tables[] = {
-    rz_rzrun_checkpoints,    rz_rzrun_rewind, rz_host_options,  rz_host_options_agents,
-    rz_host_options_network, rz_rzrun_hosts,  rz_rzrun_foreign, NULL};
+    rz_rzrun_output, rz_rzrun_checkpoints,   rz_rzrun_rewind,
+    rz_host_options, rz_host_options_agents, rz_host_options_network,
+    rz_rzrun_hosts,  rz_rzrun_foreign,       NULL};
 
 #define LINE(name, value, text) "  " #value "  " text "\n"
 const struct rz_cli rz_rzrun_cli = {

@@ -150,6 +150,9 @@ struct rz_rzrun_options {
 bool rz_rzrun_whole(const char *value, uint64_t low, uint64_t high, uint32_t *number,
                     const char **why);
 
+/* Reads a time above 0. */
+bool rz_rzrun_duration(const char *value, rz_time *time, const char **why);
+
 /* Reads the period or the bound of heartbeats. */
 bool rz_rzrun_heartbeat(const char *value, rz_time *time, const char **why);
 
