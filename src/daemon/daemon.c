@@ -46,7 +46,7 @@ static void told_to_end(evutil_socket_t signal_or_fd, short what, void *arg)
     int status = what & EV_SIGNAL ? 128 + (int)signal_or_fd : EXIT_FAILURE;
     daemon->own.membership.told_to_end |= !daemon->own.membership.ending;
     dismiss(daemon);
-    rz_ending_begin(daemon->end, status, RZ_ERR_JOB_ENDED, END_GRACE_MS);
+    rz_ending_begin(daemon->end, status, RZ_ERR_JOB_ENDED, END_GRACE_MS, false);
 }
 
 /* The lifeline carries no data to the daemon: readable means that its other end was closed, because
@@ -81,14 +81,14 @@ static void lost(void *arg)
     if (daemon->detached && rz_detached_may_lose_rzrun(daemon->detached)) {
         return;
     }
-    rz_ending_begin(daemon->end, EXIT_FAILURE, RZ_ERR_JOB_ENDED, END_GRACE_MS);
+    rz_ending_begin(daemon->end, EXIT_FAILURE, RZ_ERR_JOB_ENDED, END_GRACE_MS, false);
 }
 
 static void refused(void *arg)
 {
     struct rz_daemon *daemon = arg;
     dismiss(daemon);
-    rz_ending_begin(daemon->end, 2, RZ_ERR_INVALID, 0);
+    rz_ending_begin(daemon->end, 2, RZ_ERR_INVALID, 0, false);
 }
 
 static const char *on_job(void *arg, const struct rz_launch_message *message)
@@ -105,7 +105,8 @@ static const char *on_shutdown(void *arg, const struct rz_launch_message *messag
 {
     struct rz_daemon *daemon = arg;
     dismiss(daemon);
-    rz_ending_begin(daemon->end, EXIT_SUCCESS, RZ_ERR_JOB_ENDED, message->shutdown.grace_ms);
+    rz_ending_begin(daemon->end, EXIT_SUCCESS, RZ_ERR_JOB_ENDED, message->shutdown.grace_ms,
+                    message->shutdown.complete);
     return NULL;
 }
 

@@ -101,10 +101,10 @@ static void subscribe(struct rz_daemon *daemon)
 
 /* ---- detached ---- */
 
-static void detached_end(void *arg, uint32_t grace_ms)
+static void detached_end(void *arg, uint32_t grace_ms, bool complete)
 {
     const struct rz_daemon *daemon = arg;
-    rz_ending_begin(daemon->end, EXIT_SUCCESS, RZ_ERR_JOB_ENDED, grace_ms);
+    rz_ending_begin(daemon->end, EXIT_SUCCESS, RZ_ERR_JOB_ENDED, grace_ms, complete);
 }
 
 static void detached_over(void *arg)
@@ -236,6 +236,7 @@ static rz_status_t open_processes(struct rz_daemon *daemon)
     rz_status_t status = rz_input_open(&daemon->input, &daemon->own);
     if (status == RZ_OK) {
         status = rz_outputs_open(&daemon->outputs, &daemon->own);
+        rz_ending_parts(daemon->end)->outputs = daemon->outputs;
     }
     if (status == RZ_OK) {
         status = rz_link_router_open(&daemon->router, daemon->children);
@@ -340,7 +341,7 @@ static void daemon_on_stop(void *arg, rz_status_t why, const char *words)
     /* The job is over by an agreement, of which other daemons may not have heard yet. */
     bool over = rz_news_stop(&daemon->news, why, words);
     rz_ending_begin(daemon->end, over ? EXIT_SUCCESS : EXIT_FAILURE, over ? RZ_ERR_JOB_ENDED : why,
-                    STOP_GRACE_MS);
+                    STOP_GRACE_MS, false);
 }
 
 static rz_status_t open_recovery(struct rz_daemon *daemon)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a daemon as a sequence of timed steps: the processes get time to end, are killed, and
- * are reaped; then the daemon tells rzrun DONE and waits for LEAVE, or leaves the loop at once. */
+ * are reaped; where all have ended by themselves, output of what they have left is awaited; then
+ * the daemon tells rzrun DONE and waits for LEAVE, or leaves the loop at once. */
 #include "daemon/ending.h"
 
 #include "daemon/state/loop.h"
@@ -20,6 +21,7 @@ struct rz_ending {
     struct rz_ending_parts parts;
     struct event *timer;
     rz_time kill_at, leave_at;
+    rz_time write_since; /* from when on output of what ranks have left is awaited; 0: it is not */
     bool killed;
     bool in_order; /* the job is over, and the other daemons end, too */
     bool done;     /* all processes here have ended, and rzrun was told DONE */
@@ -86,10 +88,27 @@ static void arm_ending(struct rz_ending *ending, rz_time at)
     rz_loop_arm_every(ending->timer, at > now ? at - now : 0);
 }
 
+/* No process is left here that this daemon has started. */
+static void empty(struct rz_ending *ending)
+{
+    rz_time until =
+        ending->write_since ? rz_outputs_await(ending->parts.outputs, ending->write_since) : 0;
+    if (until > 0) {
+        arm_ending(ending, until);
+    } else {
+        ending->write_since = 0;
+        leave_job(ending);
+    }
+}
+
 static void time_is_over(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_ending *ending = arg;
     (void)fd, (void)what;
+    if (!first_child(ending)) {
+        empty(ending);
+        return;
+    }
     if (ending->killed) {
         leave_job(ending);
         return;
@@ -98,7 +117,21 @@ static void time_is_over(evutil_socket_t fd, short what, void *arg)
     arm_ending(ending, ending->leave_at);
 }
 
-void rz_ending_begin(struct rz_ending *ending, int exit_status, rz_status_t why, uint32_t grace_ms)
+static void output_ended(void *arg)
+{
+    rz_ending_look(arg);
+}
+
+static void await_output(struct rz_ending *ending)
+{
+    if (ending->own->job.output_wait_ns > 0 && ending->parts.outputs) {
+        ending->write_since = rz_clock_now();
+        rz_outputs_on_end(ending->parts.outputs, output_ended, ending);
+    }
+}
+
+void rz_ending_begin(struct rz_ending *ending, int exit_status, rz_status_t why, uint32_t grace_ms,
+                     bool complete)
 {
     rz_time kill_at = rz_clock_now() + grace_ms * RZ_MILLISECOND;
     if (ending->own->membership.ending && exit_status != EXIT_SUCCESS) {
@@ -120,6 +153,11 @@ void rz_ending_begin(struct rz_ending *ending, int exit_status, rz_status_t why,
         if (grace_ms > 0 && ending->parts.children) {
             rz_children_signal(ending->parts.children, SIGTERM);
         }
+        if (complete) {
+            await_output(ending);
+        }
+    } else if (ending->write_since && !complete) {
+        ending->write_since = 0;
     } else if (ending->killed || kill_at >= ending->kill_at) {
         return;
     }
@@ -131,7 +169,7 @@ void rz_ending_begin(struct rz_ending *ending, int exit_status, rz_status_t why,
 void rz_ending_look(struct rz_ending *ending)
 {
     if (ending->own->membership.ending && !first_child(ending)) {
-        leave_job(ending);
+        empty(ending);
     }
 }
 

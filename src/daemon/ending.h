@@ -5,6 +5,7 @@
 #define RZ_DAEMON_ENDING_H
 
 #include "daemon/process/child_life.h"
+#include "daemon/process/output.h"
 #include "daemon/recovery/recovery.h"
 #include "daemon/state/board_writer.h"
 
@@ -15,6 +16,7 @@ struct rz_ending_parts {
     struct rz_children *children;
     struct rz_board_writer *board;
     struct rz_recovery *recovery;
+    struct rz_outputs *outputs;
     void *arg;
     /* Asked when no process is left here: returns whether the daemon stays nevertheless. NULL: it
      * does not stay. */
@@ -35,10 +37,14 @@ struct rz_ending_parts *rz_ending_parts(struct rz_ending *ending);
  * reaped, rzrun is told DONE, and the loop is left when rzrun answers. With another status this
  * daemon ends alone, as soon as the last process is reaped.
  *
- * The first call decides. A later call may shorten the grace period, and may say that the daemon
- * need not wait for rzrun's answer.
+ * complete: all ranks have ended by themselves. What they have left, and still may write, is
+ * awaited before (rz_outputs_await).
+ *
+ * The first call decides. A later call may shorten the grace period, ends the wait for output
+ * unless it is complete, too, and may say that the daemon need not wait for rzrun's answer.
  */
-void rz_ending_begin(struct rz_ending *ending, int exit_status, rz_status_t why, uint32_t grace_ms);
+void rz_ending_begin(struct rz_ending *ending, int exit_status, rz_status_t why, uint32_t grace_ms,
+                     bool complete);
 
 /* All daemons know that the job is over, or rzrun has gone and cannot tell any more: the daemon
  * need not wait. */

@@ -658,6 +658,7 @@ void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **ar
                                          .hb_period = 100 * RZ_MILLISECOND,
                                          /* hb_timeout: once the nodes are known */
                                          .spool_bytes = UINT64_C(4) << 20,
+                                         .output_wait = 10 * RZ_SECOND,
                                          .linger = 600 * RZ_SECOND,
                                          .start_timeout = 30 * RZ_SECOND,
                                          .scheme = {.kind = RZ_SCHEME_BUDDY},

@@ -123,6 +123,7 @@ struct rz_rzrun_options {
     char *debug_script; /* for /bin/sh, once the programs were found */
     rz_time hb_period, hb_timeout, timeout, hang_timeout, hang_report;
     rz_time silence_timeout; /* of all daemons */
+    rz_time output_wait;     /* for output of what ended ranks have left */
     bool detach;
     uint64_t spool_bytes; /* per node */
     rz_time linger;

@@ -10,6 +10,12 @@
 
 RZ_CLI_TAKE_FLAG(label, OPTIONS->label)
 
+RZ_CLI_TAKE(output_wait)
+{
+    *why = "it needs a number of seconds, or a time like 300ms, 2s or 1h30m";
+    return rz_quantity_seconds(value, &OPTIONS->output_wait);
+}
+
 RZ_CLI_TAKE(stdout)
 {
     static const char *const words[] = {[RZ_STDOUT_AUTO] = "auto",
@@ -130,6 +136,11 @@ const struct rz_cli_option rz_rzrun_output[] = {
      "lose no line when they fail. full: a pipe, written when a buffer is full, which is faster "
      "for very much output. auto (default): pty if rzrun's own is a terminal, else line.",
      take_stdout},
+    {"--output-wait", NULL, "T",
+     "When all ranks have ended, wait for processes that they have left and that still hold their "
+     "standard output or error, for at most T (10s; 0: not at all): what these write until then is "
+     "shown. What is left at the end is killed.",
+     take_output_wait},
     {"--progress", NULL, NULL,
      "Show how far the program is, on standard error, on a terminal in one line that stays: "
      "iterations (RZ_Progress_mark) and their rate, failures, the age of the newest checkpoint.",

@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define END_BOUND_S 10 /* for all nodes to end in order */
-#define LOST_BOUND_S 2 /* for excluded nodes */
+#define END_BOUND_NS (10 * RZ_SECOND) /* for all nodes to end in order */
+#define LOST_BOUND_S 2                /* for excluded nodes */
 
 /* ---- the end ---- */
 
@@ -41,11 +41,6 @@ bool rz_session_all_gone(const struct rz_launch_session *session)
         }
     }
     return true;
-}
-
-static void set_bound(struct rz_launch_session *session, unsigned seconds)
-{
-    event_add(session->last_word, &(struct timeval){.tv_sec = seconds});
 }
 
 /* A node that the others excluded: it may be stopped, and is not waited for. */
@@ -111,11 +106,12 @@ static void drop_absent(struct rz_launch_session *session)
     }
 }
 
-/* Tells all nodes to end; the loop is left when the last one has ended. */
-void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms)
+/* Tells all nodes to end; the loop is left when the last one has ended. complete: all ranks have
+ * ended by themselves; output of what they have left is awaited. */
+static void end_session(struct rz_launch_session *session, uint32_t grace_ms, bool complete)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_SHUTDOWN,
-                                        .shutdown = {.grace_ms = grace_ms}};
+                                        .shutdown = {.grace_ms = grace_ms, .complete = complete}};
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
         rz_node_send(&session->nodes[i], &message);
         rz_kill_here(RZ_KILL_LAUNCH_SHUTDOWN);
@@ -129,7 +125,8 @@ void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms)
         rz_hosts_ending(session->hosts);
     }
     drop_absent(session);
-    set_bound(session, END_BOUND_S);
+    rz_session_arm(session->last_word,
+                   END_BOUND_NS + (complete ? session->options->output_wait : 0));
     event_base_once(session->base, -1, EV_TIMEOUT, release_lost, session,
                     &(struct timeval){.tv_sec = LOST_BOUND_S});
     let_all_leave(session);
@@ -138,13 +135,18 @@ void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms)
     }
 }
 
+void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms)
+{
+    end_session(session, grace_ms, false);
+}
+
 /* The job is over by itself. While its newest checkpoint is being written, only success ends it. */
 static void end_by_itself(struct rz_launch_session *session, uint32_t grace_ms)
 {
     const char *cause;
     if (!session->save.signal || session->ending ||
         rz_outcome_status(&session->referee.outcome, &cause) == 0) {
-        rz_launch_session_end(session, grace_ms);
+        end_session(session, grace_ms, rz_outcome_ended_by_itself(&session->referee.outcome));
     }
 }
 
@@ -152,6 +154,10 @@ static void last_word(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     (void)fd, (void)what;
+    if (session->output_held && !session->interrupted && !session->out_of_time) {
+        rz_session_arm(session->last_word, END_BOUND_NS); /* a slow reader: they wait for us */
+        return;
+    }
     event_base_loopbreak(session->base);
 }
 
@@ -451,6 +457,18 @@ static void on_ended(void *arg, struct rz_node *node)
 #define BOUND_LATE_NS (100 * RZ_MILLISECOND)
 #define BOUND_LOOK_NS RZ_SECOND
 
+/* --timeout holds for what ranks have left, too. */
+static void end_wait_for_output(struct rz_launch_session *session)
+{
+    if (session->options->output_wait > 0 && !rz_session_all_gone(session) && !session->leaving &&
+        rz_outcome_ended_by_itself(&session->referee.outcome)) {
+        fprintf(stderr,
+                "rzrun: --timeout: what processes that ranks have left would still write is "
+                "lost\n");
+        rz_launch_session_end(session, 0);
+    }
+}
+
 static void job_out_of_time(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
@@ -465,6 +483,7 @@ static void job_out_of_time(evutil_socket_t fd, short what, void *arg)
         event_base_loopbreak(session->base);
     }
     if (session->ending) {
+        end_wait_for_output(session);
         return;
     }
     rz_referee_timed_out(&session->referee, session->options->timeout);
@@ -547,7 +566,7 @@ static void end_nodes(struct rz_launch_session *session)
         rz_node_release(&session->nodes[i]);
     }
     if (!session->detached) {
-        rz_nodes_end(session->nodes, n, END_BOUND_S * 1000);
+        rz_nodes_end(session->nodes, n, END_BOUND_NS / RZ_MILLISECOND);
     }
     rz_hosts_close(session->hosts, session->detached);
 }

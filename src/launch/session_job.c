@@ -155,6 +155,7 @@ void rz_session_send_job(struct rz_launch_session *session)
                 .flags = rz_session_job_flags(session),
                 .verbosity = options->verbosity,
                 .spool_bytes = options->spool_bytes,
+                .output_wait_ns = options->output_wait,
                 .linger_ns = options->linger,
                 .timeout_ns = options->detach ? options->timeout : 0,
                 .placement = w[0].start,

@@ -350,6 +350,11 @@ bool rz_outcome_complete(const struct rz_outcome *outcome)
     return true;
 }
 
+bool rz_outcome_ended_by_itself(const struct rz_outcome *outcome)
+{
+    return !outcome->decided && rz_outcome_complete(outcome);
+}
+
 /* The first bad end. failing: only among processes whose failure was seen before any end of the
  * job. */
 static const struct rz_rank *first_end(const struct rz_outcome *outcome, bool failing)

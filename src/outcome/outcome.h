@@ -140,6 +140,9 @@ bool rz_outcome_all_failed(const struct rz_outcome *outcome);
 /* Whether no rank runs or will be started again. */
 bool rz_outcome_complete(const struct rz_outcome *outcome);
 
+/* The same, and nothing else has ended the job. */
+bool rz_outcome_ended_by_itself(const struct rz_outcome *outcome);
+
 /* The exit status and, if it is not 0, the cause as text (NULL: none). */
 int rz_outcome_status(const struct rz_outcome *outcome, const char **cause);
 

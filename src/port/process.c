@@ -19,6 +19,7 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -329,6 +330,62 @@ bool rz_process_clear(rz_time within)
         none = reap_all(CLEAR_LOOK_NS);
     }
     return none;
+}
+
+/* Whether pid holds this file: a pipe, whose two ends are one inode, or a terminal. */
+static bool process_holds(pid_t pid, const struct stat *file)
+{
+    char path[64];
+    struct stat held;
+    bool holds = false;
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    DIR *files = opendir(path);
+    for (struct dirent *name; files && !holds && (name = readdir(files));) {
+        holds = fstatat(dirfd(files), name->d_name, &held, 0) == 0 &&
+                held.st_mode == file->st_mode && held.st_rdev == file->st_rdev &&
+                held.st_dev == file->st_dev && held.st_ino == file->st_ino;
+    }
+    if (files) {
+        closedir(files);
+    }
+    return holds;
+}
+
+static void process_name(struct rz_process_holder *holder)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)holder->pid);
+    FILE *file = fopen(path, "re");
+    if (!file || !fgets(holder->name, sizeof(holder->name), file)) {
+        snprintf(holder->name, sizeof(holder->name), "?");
+    }
+    holder->name[strcspn(holder->name, "\n")] = '\0';
+    if (file) {
+        fclose(file);
+    }
+}
+
+bool rz_process_find_holder(pid_t root, int fd, struct rz_process_holder *holder)
+{
+    char terminal[64];
+    struct stat file;
+    bool known = ptsname_r(fd, terminal, sizeof(terminal)) == 0 ? stat(terminal, &file) == 0
+                                                                : fstat(fd, &file) == 0;
+    size_t n;
+    struct process_entry *list = known ? process_list(&n) : NULL;
+    if (!list) {
+        return false;
+    }
+    process_mark(list, n, root);
+    holder->pid = 0;
+    for (size_t i = 0; i < n && !holder->pid; i++) {
+        if (list[i].descendant && list[i].alive && process_holds(list[i].pid, &file)) {
+            holder->pid = list[i].pid;
+            process_name(holder);
+        }
+    }
+    free(list);
+    return holder->pid != 0;
 }
 
 unsigned long rz_process_numbers(void)

@@ -75,6 +75,16 @@ unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks);
 bool rz_process_clear(rz_time within);
 
 /*
+ * The first descendant of root that holds the other end of fd, which is the reading end of a pipe
+ * or the master of a pseudo-terminal. False: there is none, or /proc does not show it.
+ */
+struct rz_process_holder {
+    pid_t pid;
+    char name[16]; /* as ps shows it; any bytes */
+};
+bool rz_process_find_holder(pid_t root, int fd, struct rz_process_holder *holder);
+
+/*
  * The memory of another process as a file, whose offsets are addresses there. It is that process's
  * for good: once that has ended, reads and writes fail, also if another one was given its number.
  * RZ_ERR_PROC_FAILED: it has ended; RZ_ERR_UNSUPPORTED: the system refuses it, or has no

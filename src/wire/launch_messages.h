@@ -8,7 +8,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 14
+#define RZ_LAUNCH_VERSION 15
 
 /* Kinds of events, for the record (the report, case files, the terminal). */
 enum rz_event_record {
@@ -182,12 +182,12 @@ enum rz_waiting_state {
         TEXT(checkpoint_folder) TEXT(checkpoint_name) U32(checkpoint_run) U32(checkpoint_keep) /* folder "": none; ckpt/file.h */ \
         U32(restored_run) U32(restored_epoch) U64(restored_number) /* the generation to begin from; number 0: none */ \
         U64(rewind_ns) /* the time from one image of the ranks' memory to the next */ \
-        U32(flags) U32(verbosity) U64(spool_bytes) U64(linger_ns) U64(timeout_ns) \
+        U32(flags) U32(verbosity) U64(output_wait_ns) U64(spool_bytes) U64(linger_ns) U64(timeout_ns) \
         BYTES(placement) BYTES(slots) BYTES(addresses) BYTES(arguments) \
         BYTES(environment) TEXT(directory) BYTES(contexts) \
         /* contexts: none, or of each program ranks u32, directory text, number of arguments u32, texts, of variables u32, texts */ \
         /* placement, slots: u32 each; addresses: per node ip (bytes), tcp, udp, pid of its daemon (0: on another machine), u32 each; */ \
-        END(JOB, job) /* the rest: texts; spool, linger, timeout: of a detached job */ \
+        END(JOB, job) /* the rest: texts; output_wait: see SHUTDOWN; spool, linger, timeout: of a detached job */ \
     MESSAGE(STDIN, stdin_data) BYTES(data) U32(end) U32(reader) END(STDIN, stdin_data) /* reader: as STDIN_WANTED said */ \
     MESSAGE(INJECT, inject) U32(what) U32(rank) U64(for_ns) BYTES(nodes) U64(amount) \
         END(INJECT, inject) /* enum rz_inject; nodes: u32 each */ \
@@ -198,7 +198,8 @@ enum rz_waiting_state {
     MESSAGE(LET_GO, let_go) END(LET_GO, let_go)                           /* the user knows the job's number: send DETACHED */ \
     MESSAGE(FINISH, finish) U32(code) TEXT(reason) END(FINISH, finish)    /* ends the whole job, a detached one */ \
     MESSAGE(SAVE, save) END(SAVE, save)                               /* one daemon says SAVED when the newest generation is in files */ \
-    MESSAGE(SHUTDOWN, shutdown) U32(grace_ms) END(SHUTDOWN, shutdown) /* the job is over: end all processes, then say DONE */ \
+    MESSAGE(SHUTDOWN, shutdown) U32(grace_ms) U32(complete) END(SHUTDOWN, shutdown) /* the job is over: end all processes, then say DONE; \
+        complete: all ranks have ended by themselves: the output of what they have left is awaited, at most for output_wait */ \
     MESSAGE(LEAVE, leave) END(LEAVE, leave)                           /* all others know that it is over: exit */
 /* clang-format on */
 

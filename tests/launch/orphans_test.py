@@ -6,7 +6,8 @@ import launch_rig as rig
 
 class Orphans(rig.LaunchTest):
     def test_nothing_is_left(self):
-        self.runs("-n", "2", "--nodes", "2", "--oversubscribe", "/bin/sh", "-c", "setsid sleep 1000 & exit 0")
+        self.runs("-n", "2", "--nodes", "2", "--oversubscribe", "/bin/sh", "-c",
+                  "setsid sleep 1000 > /dev/null 2>&1 & sleep 1000 > /dev/null 2>&1 & exit 0")
         self.assertEqual(rig.lasting(self.left_behind, rig.HANG_S), [])
 
 

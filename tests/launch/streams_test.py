@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Input, output, environment and directory of the processes."""
 import os
+import signal
 import subprocess
 
 import launch_rig as rig
@@ -55,6 +56,39 @@ class Streams(rig.LaunchTest):
     def test_large_output_arrives_whole(self):
         result = self.runs("-n", "2", SH, "-c", "head -c 5000000 /dev/zero | tr '\\0' x")
         self.assertEqual(len(result.out), 10000000)
+
+    def test_output_of_what_a_rank_has_left(self):
+        """It is carried after the end of its rank, also out of its session, also while other ranks run; so does a detached job."""
+        left = "while kill -0 $rank 2> /dev/null; do sleep 0.01; done; echo late; echo late >&2"
+        for begins in ("", "setsid "):
+            script = f"export rank=$$; {begins}{SH} -c '{left}' & exec true"
+            for more in ((), (":", "-n", "1", SH, "-c", "sleep 0.2; echo later")):
+                result = self.runs("-n", "2", "--nodes", "2", "--oversubscribe", SH, "-c", script, *more)
+                self.assertEqual((result.out.count("late\n"), result.err), (2, "late\n" * 2))
+        job = self.runs("--detach", SH, "-c", script).out.strip()
+        self.assertEqual(self.runs("--attach", job).out, "late\n")
+
+    def test_what_a_rank_has_left_is_not_awaited_for_ever(self):
+        """The status is the job's own; the message says what holds the pipe, and by which option it was given up."""
+        for stdout in ("pty", "line"):
+            result = self.runs("-n", "2", "--stdout", stdout, "--output-wait", "300ms", SH, "-c", "sleep 1000 & exec true")
+            self.assertRegex(result.err, r"rank 0 has ended, and its descendant \d+ \(sleep\) still holds its standard output after 0.3 s "
+                                         r"\(--output-wait\): .*; the same for 1 more ranks here")
+        result = self.runs("--timeout", "1s", "--output-wait", "1h", SH, "-c", "sleep 1000 & exec true")
+        self.assertIn("--timeout: what processes that ranks have left would still write", result.err)
+        self.assertEqual(self.runs("--output-wait", "0", SH, "-c", "sleep 1000 & exec true").err, "")
+        self.assertEqual(rig.lasting(self.left_behind, rig.HANG_S), [])
+
+    def test_what_a_failed_rank_has_left_is_not_awaited(self):
+        result = self.run_it("--output-wait", "1h", SH, "-c", "sleep 1000 & kill -9 $$")
+        self.assertEqual((result.status, "--output-wait" in result.err), (137, False))
+
+    def test_an_interrupt_ends_the_wait_for_output(self):
+        process = self.start("--output-wait", "1h", SH, "-c", "echo ends; sleep 1000 & exec true", stdout=subprocess.PIPE)
+        process.stdout.readline()
+        process.terminate()
+        self.assertEqual(self.finish(process).status, 128 + signal.SIGTERM)
+        self.assertEqual(rig.lasting(self.left_behind, rig.HANG_S), [])
 
     def test_output_without_a_newline_at_the_end(self):
         self.assertEqual(self.runs(SH, "-c", "printf abc").out, "abc")

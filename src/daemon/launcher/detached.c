@@ -346,7 +346,7 @@ bool rz_detached_stays(void *arg)
         d->empty = true;
         d->referee.over = true;
         note(d, &done);
-        rz_loop_arm_every(d->done_bound, DONE_BOUND_NS);
+        rz_loop_arm_every(d->done_bound, DONE_BOUND_NS + d->own->job.output_wait_ns);
     }
     return true;
 }
@@ -367,7 +367,7 @@ static void decide(evutil_socket_t fd, short what, void *arg)
     say_ready(d);
     if (d->finish && !d->dismissed) {
         d->referee.over = true;
-        d->config.end(d->config.arg, d->grace_ms);
+        d->config.end(d->config.arg, d->grace_ms, rz_outcome_ended_by_itself(&d->referee.outcome));
     }
     if (d->empty && (d->referee.outcome.cut_off[d->own->job.node] || all_done(d))) {
         conclude(d);

@@ -31,8 +31,9 @@ struct rz_detached_config {
     struct rz_overlay_router *overlay_router;
     int lifeline_fd; /* keeper.h; -1 without a keeper */
     void *arg;
-    /* The job must end: all processes here end with this grace period. */
-    void (*end)(void *arg, uint32_t grace_ms);
+    /* The job must end: all processes here end with this grace period. complete: all ranks have
+     * ended by themselves. */
+    void (*end)(void *arg, uint32_t grace_ms, bool complete);
     /* The job is over, and its result is known here: this daemon no longer takes part in it. */
     void (*over)(void *arg);
     /* Reports to the user which processes wait for which. */

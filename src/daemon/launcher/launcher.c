@@ -226,7 +226,7 @@ rz_status_t rz_launcher_open(struct rz_launcher **result, const struct rz_launch
         return status;
     }
     config->own->report.sink = (struct rz_report_sink){.arg = launcher, .send = send_to_rzrun};
-    rz_launcher_handle(launcher, RZ_LAUNCH_HOLD_OUTPUT, RZ_LAUNCHER_IN_JOB, on_hold_output,
+    rz_launcher_handle(launcher, RZ_LAUNCH_HOLD_OUTPUT, RZ_LAUNCHER_ALWAYS, on_hold_output,
                        launcher);
     rz_launcher_handle(launcher, RZ_LAUNCH_ALIVE, RZ_LAUNCHER_IN_JOB, on_alive, launcher);
     rz_launcher_handle(launcher, RZ_LAUNCH_CLOCK, RZ_LAUNCHER_ALWAYS, on_clock, launcher);

@@ -240,7 +240,7 @@ static void process_free(struct rz_child *p)
     }
     for (int i = 0; i < 2; i++) {
         if (p->output[i]) {
-            rz_output_leave(p->output[i]);
+            rz_output_leave(p->output[i], p->state != RZ_CHILD_FAILED);
         }
     }
     free(p->ep_address);
@@ -333,8 +333,11 @@ static void process_exited(struct rz_child *p, int status)
         rz_child_failed(p, "exit", rz_clock_now());
     }
     bool clean = p->state != RZ_CHILD_FAILED;
-    /* Before waitpid: until then no other process can get the group's number. */
-    rz_child_signal(p, SIGKILL);
+    if (!clean) {
+        /* Before waitpid: until then no other process can get the group's number. What a process
+         * has left that ended in order may write on until the job ends (rz_outputs_await). */
+        rz_child_signal(p, SIGKILL);
+    }
     if (clean && rz_child_is_current(p) && !own->membership.ending) {
         post(life, p->rank, p->incarnation, RZ_PROCESS_ENDED);
         life->config.ended(life->config.arg, p);

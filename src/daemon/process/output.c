@@ -4,10 +4,15 @@
 #include "daemon/process/output.h"
 
 #include "base/linked_list.h"
+#include "base/printable.h"
 #include "daemon/state/loop.h"
+#include "port/clock.h"
+#include "port/process.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CHUNK_BYTES (64u << 10)
@@ -22,6 +27,7 @@ struct rz_output {
     int fd;
     struct event *readable;
     bool left; /* its process has ended: the output frees itself at its end */
+    bool awaited;
     bool held, ended;
     uint64_t at; /* the place of the next byte, or RZ_OUTPUT_ANYWHERE */
 };
@@ -29,7 +35,10 @@ struct rz_output {
 struct rz_outputs {
     const struct rz_own_node *own;
     struct rz_output *first;
-    bool held; /* the pipes are not read now */
+    bool held;        /* the pipes are not read now */
+    rz_time released; /* when this was so last */
+    void (*on_end)(void *arg);
+    void *arg;
 };
 
 static void output_free(struct rz_output *output)
@@ -51,6 +60,17 @@ static void output_forward(struct rz_output *output, const uint8_t *data, size_t
                                                    .data_length = (uint32_t)n}};
     rz_report_send(&output->all->own->report, &message);
     output->at += output->at != RZ_OUTPUT_ANYWHERE ? n : 0;
+}
+
+/* Its process had left it before. */
+static void output_over(struct rz_output *output)
+{
+    struct rz_outputs *all = output->all;
+    bool awaited = output->awaited;
+    output_free(output);
+    if (awaited && all->on_end) {
+        all->on_end(all->arg);
+    }
 }
 
 /* Forwards one chunk. Returns its length, 0 if there is nothing now. */
@@ -75,7 +95,7 @@ static void output_readable(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     forward(output);
     if (output->ended && output->left) {
-        output_free(output);
+        output_over(output);
     }
 }
 
@@ -142,12 +162,63 @@ void rz_output_drain(struct rz_output *output)
     }
 }
 
-void rz_output_leave(struct rz_output *output)
+void rz_output_leave(struct rz_output *output, bool awaited)
 {
     output->left = true;
+    output->awaited = awaited;
     if (output->ended) {
         output_free(output);
     }
+}
+
+/* What keeps the job waiting: the first rank stands for all. */
+static void tell_given_up(const struct rz_outputs *all, const struct rz_output *first,
+                          unsigned n_ranks)
+{
+    char holder[64] = "a process that it has left", others[64] = "";
+    struct rz_process_holder found;
+    if (rz_process_find_holder(getpid(), first->fd, &found)) {
+        rz_printable(found.name, strlen(found.name), "");
+        snprintf(holder, sizeof(holder), "its descendant %d (%s)", (int)found.pid, found.name);
+    }
+    if (n_ranks > 1) {
+        snprintf(others, sizeof(others), "; the same for %u more ranks here", n_ranks - 1);
+    }
+    rz_report_log(
+        &all->own->report, 0,
+        "%s %u has ended, and %s still holds its standard %s after %.3g s (--output-wait): "
+        "it is killed, and what it would write is lost%s",
+        first->rank < all->own->job.n_ranks ? "rank" : "process", first->rank, holder,
+        first->stream == 1 ? "output" : "error", (double)all->own->job.output_wait_ns / RZ_SECOND,
+        others);
+}
+
+rz_time rz_outputs_await(struct rz_outputs *all, rz_time since)
+{
+    const struct rz_output *first = NULL;
+    unsigned n_ranks = 0;
+    rz_time now = rz_clock_now(), wait = all->own->job.output_wait_ns;
+    rz_time from = all->held ? now : all->released > since ? all->released : since;
+    for (struct rz_output *output = all->first; output; output = output->next) {
+        if (output->awaited && now >= from + wait) {
+            rz_output_drain(output);
+        }
+        if (output->awaited && !output->ended) {
+            n_ranks += !first || first->rank != output->rank; /* the two of a rank are neighbours */
+            first = output;
+        }
+    }
+    if (first && now >= from + wait) {
+        tell_given_up(all, first, n_ranks);
+        return 0;
+    }
+    return first ? from + wait : 0;
+}
+
+void rz_outputs_on_end(struct rz_outputs *all, void (*ended)(void *arg), void *arg)
+{
+    all->on_end = ended;
+    all->arg = arg;
 }
 
 void rz_outputs_hold(struct rz_outputs *all, bool hold)
@@ -156,6 +227,7 @@ void rz_outputs_hold(struct rz_outputs *all, bool hold)
         return;
     }
     all->held = hold;
+    all->released = rz_clock_now();
     for (struct rz_output *output = all->first; output; output = output->next) {
         hold_one(output, hold);
     }

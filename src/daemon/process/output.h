@@ -34,8 +34,19 @@ uint64_t rz_output_place_of(const struct rz_output *output);
 void rz_output_drain(struct rz_output *output);
 
 /* Forwards the rest as it arrives; the output frees itself at its end. The caller must not use it
- * any more. */
-void rz_output_leave(struct rz_output *output);
+ * any more. awaited: its process has ended in order, and a descendant that still holds the pipe may
+ * go on writing: the end of the job waits for it. */
+void rz_output_leave(struct rz_output *output, bool awaited);
+
+/*
+ * The end of a job, whose ranks have ended by themselves at `since`: returns until when the end
+ * waits for awaited outputs, and 0 if it does not. To be called again then, and when one has ended
+ * (rz_outputs_on_end). They are awaited for the job's output_wait_ns; time in which rzrun's reader
+ * is slow, so that no pipe is read, does not count. When it is over this says so, and what holds
+ * the pipe.
+ */
+rz_time rz_outputs_await(struct rz_outputs *outputs, rz_time since);
+void rz_outputs_on_end(struct rz_outputs *outputs, void (*ended)(void *arg), void *arg);
 
 /* The stream to rzrun, or a reader of rzrun's output, is backed up (true) or has room again
  * (false). This holds for processes that start later, too. */

@@ -293,6 +293,7 @@ rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *m
                                   .shares = m->shares,
                                   .verbosity = m->verbosity,
                                   .spool_bytes = m->spool_bytes,
+                                  .output_wait_ns = m->output_wait_ns,
                                   .linger_ns = m->linger_ns,
                                   .timeout_ns = m->timeout_ns};
     *why = NULL;

@@ -55,6 +55,7 @@ struct rz_daemon_job {
     uint32_t verbosity; /* 0: only what the user must know */
     /* For a detached job; timeout 0: none. */
     uint64_t spool_bytes;
+    rz_time output_wait_ns; /* for the output of what ended ranks have left (process/output.h) */
     rz_time linger_ns, timeout_ns;
     uint32_t *placement;           /* [n_ranks]: the node of each rank in epoch 1 */
     uint32_t *slots;               /* [n_nodes] */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Trees of processes and their ends. */
 #include "../../patience.h"
+#include "port/child_process.h"
 #include "port/process.h"
 
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -168,6 +170,44 @@ static void all_descendants_are_cleared_away(void **state)
     close(ready[0]);
 }
 
+/* A grandchild that holds the other end is found, by a pipe and by a terminal, and nothing else. */
+static void the_holder_of_a_pipe_is_found(void **state)
+{
+    (void)state;
+    struct rz_process_holder holder;
+    int held[2], master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    char name[64];
+    assert_int_equal(rz_process_adopt_orphans(), RZ_OK);
+    assert_int_equal(pipe(held), 0);
+    assert_int_equal(pipe(ready), 0);
+    assert_true(master >= 0);
+    assert_int_equal(unlockpt(master), 0);
+    assert_int_equal(ptsname_r(master, name, sizeof(name)), 0);
+    assert_false(rz_process_find_holder(getpid(), held[0], &holder));
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(held[0]);
+        rz_child_process_name("a (holder)");
+        wait_for_ever();
+    }
+    close(held[1]);
+    pid_t at_terminal = fork();
+    if (at_terminal == 0) {
+        close(held[0]);
+        assert_true(open(name, O_RDWR | O_NOCTTY) >= 0);
+        wait_for_ever();
+    }
+    await_told(2);
+    assert_true(rz_process_find_holder(getpid(), held[0], &holder));
+    assert_int_equal(holder.pid, pid);
+    assert_string_equal(holder.name, "a (holder)");
+    assert_true(rz_process_find_holder(getpid(), master, &holder));
+    assert_int_equal(holder.pid, at_terminal);
+    assert_true(rz_process_clear(TEST_HANG_S * RZ_SECOND));
+    assert_false(rz_process_find_holder(getpid(), held[0], &holder));
+    close(held[0]), close(master), close(ready[0]), close(ready[1]);
+}
+
 static void a_pidfd_names_one_process(void **state)
 {
     (void)state;
@@ -259,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_descendants_are_cleared_away),
+        cmocka_unit_test(the_holder_of_a_pipe_is_found),
         cmocka_unit_test(a_pidfd_names_one_process),
         cmocka_unit_test(descriptors_of_a_range_are_closed),
         cmocka_unit_test(the_own_program_is_found),
