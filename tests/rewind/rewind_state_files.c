@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Descriptors 0, 1 and 2, files, and their locks. */
+#include "rewind_state.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- Descriptors 0, 1 and 2 ---- */
+
+static void make_streams(void)
+{
+    saved_out = dup(1);
+    FILE *numbers = fopen(path_of("numbers"), "w");
+    for (int i = 0; i < steps; i++) {
+        fprintf(numbers, "%d\n", i);
+    }
+    fclose(numbers);
+    need(freopen(path_of("numbers"), "r", stdin) && freopen(path_of("out"), "w", stdout),
+         "freopen");
+    setvbuf(stdin, NULL, _IONBF, 0);
+}
+
+static void step_streams(int step)
+{
+    int number = -1;
+    if (scanf("%d", &number) != 1 || number != step) {
+        say("step %d has read %d\n", step, number);
+    }
+    printf("step %d\n", step);
+    fflush(stdout);
+}
+
+static void end_streams(void)
+{
+    int lines = 0, wrong = 0, number;
+    dup2(saved_out, 1);
+    FILE *file = fopen(path_of("out"), "r");
+    for (; fscanf(file, "step %d\n", &number) == 1; lines++) {
+        wrong += number != lines;
+    }
+    fclose(file);
+    say("streams: %d lines of %d, %d wrong\n", lines, steps, wrong);
+}
+
+static void step_lines(int step)
+{
+    printf("step %d\n", step);
+    fflush(stdout);
+}
+
+/* Standard input is closed, and its number used again; standard error is a copy of output. */
+static int reused;
+
+static void make_numbers(void)
+{
+    close(0);
+    reused = open("/dev/zero", O_RDONLY);
+    dup2(1, 2);
+}
+
+static void end_numbers(void)
+{
+    char c = 1;
+    struct stat out, error;
+    need(fstat(1, &out) == 0 && fstat(2, &error) == 0, "fstat");
+    say("numbers: %d reads %d, %s\n", reused, read(0, &c, 1) == 1 ? c : -1,
+        out.st_ino == error.st_ino ? "one stream" : "two streams");
+}
+
+/* What rzrun passes to rank 0. */
+static void make_input(void)
+{
+    setvbuf(stdin, NULL, _IONBF, 0);
+}
+
+static void step_input(int step)
+{
+    int number = -1;
+    if (rank == 0 && (scanf("%d", &number) != 1 || number != step)) {
+        say("step %d has read %d\n", step, number);
+    }
+}
+
+static void end_input(void)
+{
+    char rest[64] = "";
+    if (rank == 0) {
+        bool some = scanf("%63s", rest) == 1, end = getchar() == '\n' && getchar() == EOF;
+        say("input: then \"%s\", %s\n", some ? rest : "", end ? "end" : "more");
+    }
+}
+
+/* ---- Files ---- */
+
+static int flocked, processed, filed, offsets[2];
+static FILE *appends;
+
+int open_as(const char *name)
+{
+    int fd = open(path_of(name), O_RDWR | O_CREAT, 0600);
+    need(fd >= 0, name);
+    return fd;
+}
+
+int open_folder(const char *name)
+{
+    mkdir(path_of(name), 0700);
+    return open(path_of(name), O_RDONLY | O_DIRECTORY);
+}
+
+/* One of the files is open twice: whoever closes a descriptor of it loses the lock. */
+static void make_locks(void)
+{
+    const struct flock some = {.l_type = F_WRLCK, .l_start = 10, .l_len = 20};
+    flocked = open_as("flocked");
+    processed = open_as("processed");
+    filed = open_as("filed");
+    need(flock(flocked, LOCK_EX) == 0 && fcntl(processed, F_SETLK, &some) == 0 &&
+             fcntl(filed, F_OFD_SETLK, &some) == 0 && open_as("processed") >= 0 &&
+             flock(open_folder("locked"), LOCK_EX) == 0,
+         "locks");
+}
+
+/* Another process cannot have them. */
+static void end_locks(void)
+{
+    int status, free = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct flock first = {.l_type = F_WRLCK, .l_start = 29, .l_len = 1}, second = first;
+        free = flock(open_as("flocked"), LOCK_EX | LOCK_NB) == 0;
+        fcntl(open_as("processed"), F_GETLK, &first);
+        fcntl(open_as("filed"), F_OFD_GETLK, &second);
+        free |= (first.l_type == F_UNLCK) << 1 | (second.l_type == F_UNLCK) << 2;
+        _exit(free | (flock(open_folder("locked"), LOCK_EX | LOCK_NB) == 0) << 3);
+    }
+    waitpid(pid, &status, 0);
+    say("locks of files: %d free\n", WEXITSTATUS(status));
+}
+
+/* Two descriptors share an offset, and a file is appended to all the time. */
+static void make_files(void)
+{
+    offsets[0] = open_as("shared");
+    offsets[1] = dup(offsets[0]);
+    appends = fopen(path_of("appended"), "a");
+    need(offsets[1] >= 0 && appends, "files");
+}
+
+static void step_files(int step)
+{
+    char line[16];
+    int n = snprintf(line, sizeof(line), "%d\n", step);
+    need(write(offsets[step % 2], line, (size_t)n) == n, "write");
+    fputs(line, appends);
+    fflush(appends);
+}
+
+/* Each step writes to a file, and gives it another name. */
+static const char *rotated_path(int step)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "rotated-%d", step);
+    return path_of(name);
+}
+
+static void step_rotated(int step)
+{
+    static FILE *file;
+    char other[4096];
+    if (file) {
+        fclose(file);
+        snprintf(other, sizeof(other), "%s", rotated_path(step - 1));
+        need(rename(path_of("rotated"), other) == 0, "rename");
+    }
+    file = fopen(path_of("rotated"), "w");
+    need(file && fprintf(file, "step %d\n", step) > 0 && fflush(file) == 0, "rotated");
+}
+
+static void end_rotated(void)
+{
+    int wrong = 0;
+    for (int step = 0, number = -1; step < steps - 1; step++) {
+        FILE *file = fopen(rotated_path(step), "r");
+        wrong += !file || fscanf(file, "step %d", &number) != 1 || number != step;
+        if (file) {
+            fclose(file);
+        }
+    }
+    say("rotated: %d wrong\n", wrong);
+}
+
+static int count_lines(const char *name)
+{
+    FILE *file = fopen(path_of(name), "r");
+    int lines = 0;
+    for (int number; fscanf(file, "%d", &number) == 1 && number == lines;) {
+        lines++;
+    }
+    bool whole = feof(file);
+    fclose(file);
+    return whole ? lines : -1;
+}
+
+static void end_files(void)
+{
+    say("files: %d %d of %d\n", count_lines("shared"), count_lines("appended"), steps);
+}
+/* ---- The modes ---- */
+
+const struct mode file_modes[] = {
+    {"streams", make_streams, step_streams, end_streams},
+    {"lines", NULL, step_lines, NULL},
+    {"numbers", make_numbers, NULL, end_numbers},
+    {"input", make_input, step_input, end_input},
+    {"locks", make_locks, NULL, end_locks},
+    {"files", make_files, step_files, end_files},
+    {"rotated", NULL, step_rotated, end_rotated},
+    {NULL, NULL, NULL, NULL},
+};
