@@ -12,6 +12,7 @@
 #include "image/image.h"
 #include "port/kill_point.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 
@@ -29,6 +30,7 @@
 #define RZ_IMAGE_EXCLUDED_THREADS 64
 #define RZ_IMAGE_WORDS 512
 #define RZ_IMAGE_NAMESPACES 8
+#define RZ_IMAGE_CONTROLS 3
 #define RZ_IMAGE_GIVEN 3 /* descriptors 0, 1 and 2 */
 
 /* Arrays that grow; each has a place of its own, where it never moves. */
@@ -74,6 +76,7 @@ struct rz_image_start {
     char status[4096]; /* /proc/self/status */
     char space[RZ_IMAGE_NAMESPACES][48], root[256];
     int64_t session, group, keys;
+    int32_t control[RZ_IMAGE_CONTROLS]; /* as prctl says */
     uint64_t processors[16];
     int32_t processors_bytes;
 };
@@ -209,6 +212,13 @@ static inline bool rz_image_of_kernel(const char *path) /* [vvar], [vvar_vclock]
 int rz_image_next_number(const char *list, long bytes, long *at);
 /* A file of /proc or another small one: the bytes, or -1. */
 long rz_image_read_file(const char *path, char *to, size_t max);
+/* Why a file of /proc was not opened. */
+static inline const char *rz_image_why_unread(long error)
+{
+    return error == -EMFILE   ? "the program has all descriptors open that it may have (ulimit -n)"
+           : error == -ENFILE ? "the system has no more descriptors"
+                              : "/proc cannot be read";
+}
 
 /* threads.c */
 rz_status_t rz_image_threads_stop(void);

@@ -213,7 +213,7 @@ rz_status_t rz_image_scan(const struct rz_image_tables *image)
     RZ_AREA->pagemap =
         (int)RZ_RAW4(openat, AT_FDCWD, "/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC, 0);
     if (RZ_AREA->pagemap < 0) {
-        return rz_image_refuse(RZ_ERR_SYSTEM, "/proc/self/pagemap cannot be read");
+        return rz_image_refuse(RZ_ERR_SYSTEM, "%s", rz_image_why_unread(RZ_AREA->pagemap));
     }
     choose_method();
     rz_status_t status = RZ_OK;

@@ -170,7 +170,7 @@ rz_status_t rz_image_note_files(struct rz_image_tables *image, int fd)
     long folder =
         RZ_RAW4(openat, AT_FDCWD, "/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (folder < 0) {
-        return rz_image_refuse(RZ_ERR_SYSTEM, "/proc cannot be read");
+        return rz_image_refuse(RZ_ERR_SYSTEM, "%s", rz_image_why_unread(folder));
     }
     rz_status_t status = RZ_OK;
     char *list = RZ_AREA->maps;

@@ -19,6 +19,16 @@ static const char lines[][16] = {"Uid:",    "Gid:",    "Groups:", "CapInh:",  "C
 static const char spaces[][24] = {
     "cgroup", "ipc", "mnt", "net", "pid_for_children", "time_for_children", "user", "uts"};
 
+/* What prctl tells of the process, and no image carries. */
+static const struct {
+    int get;
+    const char *name;
+} controls[RZ_IMAGE_CONTROLS] = {
+    {27, "securebits"},
+    {66, "memory-deny-write-execute"},
+    {34, "what a memory error does"},
+};
+
 _Static_assert(sizeof(spaces) / sizeof(*spaces) == RZ_IMAGE_NAMESPACES, "as in area.h");
 
 static void read_text(const char *path, char *text, size_t max)
@@ -59,6 +69,9 @@ void rz_image_note_given(void)
     start->session = RZ_RAW1(getsid, 0);
     start->group = RZ_RAW1(getpgid, 0);
     start->keys = session_keys();
+    for (int i = 0; i < RZ_IMAGE_CONTROLS; i++) {
+        start->control[i] = (int32_t)RZ_RAW5(prctl, controls[i].get, 0, 0, 0, 0);
+    }
     start->processors_bytes =
         (int32_t)RZ_RAW3(sched_getaffinity, 0, sizeof(start->processors), start->processors);
 }
@@ -108,6 +121,17 @@ static rz_status_t refuse_identity(void)
             return rz_image_refuse(
                 RZ_ERR_UNSUPPORTED,
                 "the program has changed what it may do (%s in /proc/PID/status)", lines[i]);
+        }
+    }
+    return RZ_OK;
+}
+
+static rz_status_t refuse_controls(void)
+{
+    for (int i = 0; i < RZ_IMAGE_CONTROLS; i++) {
+        if ((int32_t)RZ_RAW5(prctl, controls[i].get, 0, 0, 0, 0) != RZ_AREA->start.control[i]) {
+            return rz_image_refuse(RZ_ERR_UNSUPPORTED, "the program has changed %s (prctl)",
+                                   controls[i].name);
         }
     }
     return RZ_OK;
@@ -169,6 +193,7 @@ static rz_status_t refuse_processor_tables(void)
 rz_status_t rz_image_refuse_changed(void)
 {
     rz_status_t status = refuse_identity();
+    status = status == RZ_OK ? refuse_controls() : status;
     status = status == RZ_OK ? refuse_surroundings() : status;
     status = status == RZ_OK ? refuse_keys() : status;
     return status == RZ_OK ? refuse_processor_tables() : status;

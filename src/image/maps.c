@@ -27,7 +27,7 @@ long rz_image_read_file(const char *path, char *to, size_t max)
 {
     long fd = RZ_RAW4(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0) {
-        return -1;
+        return fd;
     }
     size_t n = 0;
     long more = 1;
@@ -36,7 +36,7 @@ long rz_image_read_file(const char *path, char *to, size_t max)
         n += more > 0 ? (size_t)more : 0;
     }
     RZ_RAW1(close, fd);
-    return more < 0 ? -1 : (long)n;
+    return more < 0 ? more : (long)n;
 }
 
 static const char *take_number(const char *c, uint64_t *value)
@@ -80,7 +80,8 @@ rz_status_t rz_image_read_maps(struct rz_image_tables *tables)
     long n = rz_image_read_file("/proc/thread-self/maps", RZ_AREA->maps, sizeof(RZ_AREA->maps));
     tables->head.n_regions = tables->head.n_text = 0;
     if (n <= 0) {
-        rz_raw_copy(RZ_AREA->why, "/proc cannot be read", 21);
+        const char *why = rz_image_why_unread(n);
+        rz_raw_copy(RZ_AREA->why, why, rz_raw_length(why) + 1);
         return RZ_ERR_SYSTEM;
     }
     const char *end = RZ_AREA->maps + n;

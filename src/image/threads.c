@@ -302,7 +302,7 @@ static rz_status_t call_all(int *new)
 {
     long fd = RZ_RAW4(openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0) {
-        return rz_image_refuse(RZ_ERR_SYSTEM, "/proc/self/task cannot be read");
+        return rz_image_refuse(RZ_ERR_SYSTEM, "%s", rz_image_why_unread(fd));
     }
     long bytes;
     *new = 0;

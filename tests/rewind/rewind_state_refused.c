@@ -185,6 +185,22 @@ static void make_seccomp(void)
     may(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
 
+static void make_all_descriptors(void)
+{
+    while (open("/dev/null", O_RDONLY) >= 0) {
+    }
+}
+
+static void make_securebits(void)
+{
+    may(prctl(PR_SET_SECUREBITS, 4 /* SECBIT_NO_SETUID_FIXUP */) == 0);
+}
+
+static void make_no_new_code(void)
+{
+    may(prctl(65 /* PR_SET_MDWE */, 1, 0, 0, 0) == 0);
+}
+
 static void make_capabilities(void)
 {
     may(prctl(PR_CAPBSET_DROP, 26 /* CAP_SYS_TTY_CONFIG */, 0, 0, 0) == 0);
@@ -257,6 +273,9 @@ const struct mode refused_modes[] = {
     {"several-locks", make_several_locks, NULL, NULL},
     {"lease", make_lease, NULL, NULL},
     {"seccomp", make_seccomp, NULL, NULL},
+    {"all-descriptors", make_all_descriptors, NULL, NULL},
+    {"securebits", make_securebits, NULL, NULL},
+    {"no-new-code", make_no_new_code, NULL, NULL},
     {"capabilities", make_capabilities, NULL, NULL},
     {"namespace", make_namespace, NULL, NULL},
     {"root", make_root, NULL, NULL},

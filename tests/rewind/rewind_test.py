@@ -240,7 +240,7 @@ class State(Rewind):
         "nameless-file": "has no name any more", "timer": "timer_create", "child": "child process", "shared-memory": "/dev/zero",
         "segment": "SYSV", "mapped-file": "/mapped", "removed-folder": "working directory", "several-locks": "several locks",
         "renamed-link": "does not lead to", "file-of-a-process": "a file of one process", "watched-folder": "when its folder changes",
-        "file-limit": "ulimit -f",
+        "file-limit": "ulimit -f", "all-descriptors": "ulimit -n", "securebits": "securebits", "no-new-code": "memory-deny-write-execute",
         "lease": "lease", "seccomp": "Seccomp", "capabilities": "CapBnd", "namespace": "namespace (uts)", "root": "/proc cannot be read",
         "keyring": "keyring", "protection-keys": "protection keys", "segments": "modify_ldt",
     }
