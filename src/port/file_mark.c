@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A file is told by its inode and the time at which it was made; on one host by its device, too. */
+#include "port/file_mark.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* Not in linux/magic.h. */
+#define ZFS_MAGIC 0x2fc12fc1
+
+/* Not kept: a process that was restored may be on another host. */
+static uint64_t host_now(void)
+{
+    char text[64] = "";
+    uint64_t host = 0;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    for (ssize_t i = 0; i < n; i++) {
+        host = (host ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    }
+    return host;
+}
+
+/* A file system that is not in the list may be shared. */
+static bool is_of_one_host(int fd)
+{
+    static const uint32_t kinds[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                     TMPFS_MAGIC,      RAMFS_MAGIC,     OVERLAYFS_SUPER_MAGIC,
+                                     F2FS_SUPER_MAGIC, ZFS_MAGIC};
+    struct statfs of;
+    bool found = false;
+    for (size_t i = 0; fstatfs(fd, &of) == 0 && i < sizeof(kinds) / sizeof(*kinds); i++) {
+        found = found || (uint32_t)of.f_type == kinds[i];
+    }
+    return found;
+}
+
+static bool identify(int fd, struct rz_file_mark *mark)
+{
+    struct stat st;
+    struct statx more;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink == 0) {
+        return false;
+    }
+    bool made =
+        statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &more) == 0 && more.stx_mask & STATX_BTIME;
+    *mark = (struct rz_file_mark){
+        .host = host_now(),
+        .device = st.st_dev,
+        .inode = st.st_ino,
+        .made_ns = made ? (uint64_t)more.stx_btime.tv_sec * 1000000000 + more.stx_btime.tv_nsec : 0,
+        .bytes = (uint64_t)st.st_size};
+    return true;
+}
+
+bool rz_file_mark_take(int fd, struct rz_file_mark *mark, char path[RZ_FILE_PATH_BYTES])
+{
+    char link[40];
+    if (!identify(fd, mark)) {
+        return false;
+    }
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, RZ_FILE_PATH_BYTES - 1);
+    path[n > 0 ? n : 0] = '\0';
+    mark->path = path;
+    mark->flags = is_of_one_host(fd) ? RZ_FILE_LOCAL : 0;
+    return path[0] == '/' && strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/sys/", 5) != 0;
+}
+
+static bool same_file(const struct rz_file_mark *a, const struct rz_file_mark *b)
+{
+    return a->inode == b->inode &&
+           (a->made_ns == b->made_ns || a->made_ns == 0 || b->made_ns == 0) &&
+           (a->host != b->host || a->device == b->device);
+}
+
+enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, bool cut)
+{
+    struct rz_file_mark now;
+    bool created = mark->flags & RZ_FILE_CREATED;
+    int fd = open(mark->path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        return errno == ENOENT || errno == ENOTDIR ? RZ_FILE_AS_MARKED : RZ_FILE_CLOSED;
+    }
+    bool same = identify(fd, &now) && same_file(mark, &now);
+    bool elsewhere = mark->host != host_now() && mark->flags & RZ_FILE_LOCAL;
+    enum rz_file_mark_result result = same                   ? RZ_FILE_CUT
+                                      : created || elsewhere ? RZ_FILE_AS_MARKED
+                                                             : RZ_FILE_ANOTHER;
+    if (same && !created && now.bytes <= mark->bytes) {
+        result = RZ_FILE_AS_MARKED;
+    }
+    if (result == RZ_FILE_CUT && cut) {
+        /* Several processes may restore a file. */
+        bool done = created ? unlink(mark->path) == 0 || errno == ENOENT
+                            : ftruncate(fd, (off_t)mark->bytes) == 0;
+        result = done ? RZ_FILE_CUT : RZ_FILE_CLOSED;
+    }
+    close(fd);
+    return result;
+}

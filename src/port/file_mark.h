@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How long a file was, and which file that is: so that another process, perhaps on another host,
+ * cuts off what was appended since.
+ */
+#ifndef RZ_PORT_FILE_MARK_H
+#define RZ_PORT_FILE_MARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RZ_FILE_PATH_BYTES 4096
+
+enum rz_file_mark_flags {
+    RZ_FILE_CREATED = 1, /* there was no such file: it was made when it was opened */
+    RZ_FILE_LOCAL = 2,   /* of a file system that only its host reaches */
+};
+
+struct rz_file_mark {
+    uint64_t host;          /* the boot of the host; 0: unknown */
+    uint64_t device, inode; /* the number of the device is that host's own */
+    uint64_t made_ns;       /* when the file was made; 0: its file system does not say */
+    uint64_t bytes;
+    uint32_t flags; /* enum rz_file_mark_flags */
+    const char *path;
+};
+
+/* Marks an open file as it is now. path: room for its name, which the mark refers to. False: it is
+ * no regular file, or has no name. */
+bool rz_file_mark_take(int fd, struct rz_file_mark *mark, char path[RZ_FILE_PATH_BYTES]);
+
+enum rz_file_mark_result {
+    RZ_FILE_AS_MARKED, /* it is no longer than the mark says, or nothing is there any more */
+    RZ_FILE_CUT,       /* it was longer, or had been created */
+    RZ_FILE_ANOTHER,   /* it was there before, and another file has its name now */
+    RZ_FILE_CLOSED,    /* the system does not let this process cut it */
+};
+
+/* Makes the file as long as the mark says, if it is longer; removes it if it had been created.
+ * cut false: changes nothing, and says what would be. */
+enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, bool cut);
+
+#endif

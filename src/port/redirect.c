@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The relocations of loaded objects that name a function, as the loader has applied them. */
+#include "port/redirect.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE UINT64_C(4096)
+
+/* How often objects were loaded, as the last rz_redirect_calls saw it. */
+static _Atomic uint64_t loaded_seen;
+
+void rz_redirect_find(struct rz_redirect *list)
+{
+    for (; list->name; list++) {
+        void *found = dlsym(RTLD_DEFAULT, list->name);
+        memcpy(&list->was, &found, sizeof(found));
+    }
+}
+
+static int note_loaded(struct dl_phdr_info *object, size_t bytes, void *arg)
+{
+    (void)bytes;
+    *(uint64_t *)arg = object->dlpi_adds;
+    return 1; /* each object tells the same */
+}
+
+static uint64_t loaded_now(void)
+{
+    uint64_t loaded = 0;
+    dl_iterate_phdr(note_loaded, &loaded);
+    return loaded;
+}
+
+bool rz_redirect_is_old(void)
+{
+    return atomic_load(&loaded_seen) != loaded_now();
+}
+
+#if defined(__x86_64__)
+
+struct loaded_object {
+    uint64_t base;
+    const char *names;
+    const Elf64_Sym *symbols;
+    const Elf64_Rela *table[2]; /* of functions that are called; of data */
+    uint64_t bytes[2];
+    uint64_t fixed, fixed_end; /* is made read-only after loading */
+};
+
+/* The loader adds the base to most pointers, but not in each object. */
+static const void *pointer_in(uint64_t base, uint64_t value)
+{
+    return (const void *)(value < base ? base + value : value);
+}
+
+static void read_dynamic(struct loaded_object *object, const Elf64_Dyn *entry)
+{
+    for (; entry->d_tag != DT_NULL; entry++) {
+        const void *at = pointer_in(object->base, entry->d_un.d_ptr);
+        switch (entry->d_tag) {
+        case DT_STRTAB:
+            object->names = at;
+            break;
+        case DT_SYMTAB:
+            object->symbols = at;
+            break;
+        case DT_JMPREL:
+            object->table[0] = at;
+            break;
+        case DT_PLTRELSZ:
+            object->bytes[0] = entry->d_un.d_val;
+            break;
+        case DT_RELA:
+            object->table[1] = at;
+            break;
+        case DT_RELASZ:
+            object->bytes[1] = entry->d_un.d_val;
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static void lead(const struct loaded_object *object, uint64_t at, void (*to)(void))
+{
+    uint64_t page = at & ~(PAGE - 1);
+    bool fixed = object->fixed <= page && page < object->fixed_end;
+    if (*(const volatile uint64_t *)at == (uint64_t)to ||
+        (fixed && mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE) != 0)) {
+        return;
+    }
+    __atomic_store_n((uint64_t *)at, (uint64_t)to, __ATOMIC_RELEASE);
+    if (fixed) {
+        mprotect((void *)page, PAGE, PROT_READ);
+    }
+}
+
+static void lead_table(const struct loaded_object *object, int which,
+                       const struct rz_redirect *list)
+{
+    const Elf64_Rela *entry = object->table[which];
+    for (uint64_t i = 0; entry && i < object->bytes[which] / sizeof(*entry); i++) {
+        uint64_t kind = ELF64_R_TYPE(entry[i].r_info);
+        if (kind != R_X86_64_JUMP_SLOT && kind != R_X86_64_GLOB_DAT) {
+            continue;
+        }
+        const char *name = object->names + object->symbols[ELF64_R_SYM(entry[i].r_info)].st_name;
+        for (const struct rz_redirect *one = list; one->name; one++) {
+            if (one->was && name[0] == one->name[0] && strcmp(name, one->name) == 0) {
+                lead(object, object->base + entry[i].r_offset, one->to);
+            }
+        }
+    }
+}
+
+/* What libc and the loader call is not what the program calls; the kernel's object is no file. */
+static bool is_system(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "ld-linux", 8) == 0 ||
+           strncmp(name, "linux-vdso", 10) == 0;
+}
+
+static int lead_object(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    struct loaded_object object = {.base = info->dlpi_addr};
+    (void)bytes;
+    if (is_system(info->dlpi_name)) {
+        return 0;
+    }
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const Elf64_Phdr *part = &info->dlpi_phdr[i];
+        uint64_t at = object.base + part->p_vaddr;
+        if (part->p_type == PT_DYNAMIC) {
+            read_dynamic(&object, (const void *)at);
+        } else if (part->p_type == PT_GNU_RELRO) {
+            object.fixed = at & ~(PAGE - 1);
+            object.fixed_end = (at + part->p_memsz) & ~(PAGE - 1);
+        }
+    }
+    for (int which = 0; object.names && object.symbols && which < 2; which++) {
+        lead_table(&object, which, arg);
+    }
+    return 0;
+}
+
+void rz_redirect_calls(const struct rz_redirect *list)
+{
+    atomic_store(&loaded_seen, loaded_now());
+    dl_iterate_phdr(lead_object, (void *)list);
+}
+
+#else
+
+void rz_redirect_calls(const struct rz_redirect *list)
+{
+    (void)list;
+    atomic_store(&loaded_seen, loaded_now());
+}
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A file is cut to its mark, and no other file is. */
+#include "port/file_mark.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/file_mark.XXXXXX", path[64], other[64];
+
+static void append(const char *text)
+{
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static struct rz_file_mark mark_now(char name[RZ_FILE_PATH_BYTES])
+{
+    struct rz_file_mark mark;
+    int fd = open(path, O_RDONLY);
+    assert_true(rz_file_mark_take(fd, &mark, name));
+    close(fd);
+    return mark;
+}
+
+static long length(void)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (long)st.st_size : -1;
+}
+
+static void what_was_appended_is_cut(void **state)
+{
+    char name[RZ_FILE_PATH_BYTES];
+    (void)state;
+    append("before");
+    struct rz_file_mark mark = mark_now(name);
+    assert_string_equal(mark.path, path);
+    assert_int_equal(mark.bytes, 6);
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_AS_MARKED);
+    append("after");
+    assert_int_equal(rz_file_mark_restore(&mark, false), RZ_FILE_CUT);
+    assert_int_equal(length(), 11);
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_CUT);
+    assert_int_equal(length(), 6);
+    assert_int_equal(truncate(path, 3), 0);
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_AS_MARKED);
+    assert_int_equal(length(), 3);
+    unlink(path);
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_AS_MARKED);
+}
+
+static void what_was_created_is_removed(void **state)
+{
+    char name[RZ_FILE_PATH_BYTES];
+    (void)state;
+    append("");
+    struct rz_file_mark mark = mark_now(name);
+    mark.flags |= RZ_FILE_CREATED;
+    append("text");
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_CUT);
+    assert_int_equal(length(), -1);
+}
+
+/* Another one is made while the first one is there, so that it has another inode. */
+static void another_file_is_left_alone(void **state)
+{
+    char name[RZ_FILE_PATH_BYTES];
+    (void)state;
+    append("one");
+    struct rz_file_mark mark = mark_now(name);
+    assert_int_equal(rename(path, other), 0);
+    append("another");
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_ANOTHER);
+    mark.flags |= RZ_FILE_CREATED; /* then there was no file of that name */
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_AS_MARKED);
+    mark.flags = RZ_FILE_LOCAL;
+    mark.host++; /* another host has a file of that name */
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_AS_MARKED);
+    mark.flags = 0; /* a file system that both reach */
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_ANOTHER);
+    assert_int_equal(length(), 7);
+    unlink(path);
+    unlink(other);
+}
+
+static void of_several_hosts_the_device_has_another_number(void **state)
+{
+    char name[RZ_FILE_PATH_BYTES];
+    (void)state;
+    append("one");
+    struct rz_file_mark mark = mark_now(name);
+    append("two");
+    mark.device++;
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_ANOTHER);
+    mark.host++, mark.flags = 0;
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_CUT);
+    assert_int_equal(length(), 3);
+    unlink(path);
+}
+
+static void what_has_no_end_has_no_mark(void **state)
+{
+    char name[RZ_FILE_PATH_BYTES];
+    struct rz_file_mark mark;
+    int ends[2], null = open("/dev/null", O_WRONLY), status = open("/proc/self/comm", O_WRONLY);
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    assert_false(rz_file_mark_take(ends[1], &mark, name));
+    assert_false(rz_file_mark_take(null, &mark, name));
+    assert_false(rz_file_mark_take(status, &mark, name));
+    append("");
+    int removed = open(path, O_WRONLY);
+    unlink(path);
+    assert_false(rz_file_mark_take(removed, &mark, name));
+    close(ends[0]), close(ends[1]), close(null), close(status), close(removed);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder)) {
+        return -1;
+    }
+    snprintf(path, sizeof(path), "%s/file", folder);
+    snprintf(other, sizeof(other), "%s/other", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_appended_is_cut),
+        cmocka_unit_test(what_was_created_is_removed),
+        cmocka_unit_test(another_file_is_left_alone),
+        cmocka_unit_test(of_several_hosts_the_device_has_another_number),
+        cmocka_unit_test(what_has_no_end_has_no_mark),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls of this program are led elsewhere, also where its tables are read-only, and no others. */
+#include "port/redirect.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int led;
+static struct rz_redirect calls[];
+
+static pid_t led_getppid(void)
+{
+    led++;
+    return ((pid_t(*)(void))calls[0].was)();
+}
+
+static FILE *led_fopen(const char *path, const char *mode)
+{
+    led++;
+    return ((FILE * (*)(const char *, const char *)) calls[1].was)(path, mode);
+}
+
+static struct rz_redirect calls[] = {{"getppid", (void (*)(void))led_getppid, NULL},
+                                     {"fopen", (void (*)(void))led_fopen, NULL},
+                                     {"no_such_function_anywhere", (void (*)(void))abort, NULL},
+                                     {NULL, NULL, NULL}};
+
+static void calls_are_led(void **state)
+{
+    pid_t parent = getppid();
+    (void)state;
+    assert_true(rz_redirect_is_old());
+    rz_redirect_find(calls);
+    assert_null(calls[2].was);
+    rz_redirect_calls(calls);
+    assert_false(rz_redirect_is_old());
+    assert_int_equal(getppid(), parent);
+    assert_int_equal(led, 1);
+    FILE *file = fopen("/dev/null", "r");
+    assert_non_null(file);
+    fclose(file);
+    assert_int_equal(led, 2);
+    rz_redirect_calls(calls); /* again: what was meant stays what it was */
+    assert_int_equal(getppid(), parent);
+    assert_int_equal(led, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(calls_are_led)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
