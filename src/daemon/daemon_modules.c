@@ -70,6 +70,7 @@ static void subscribe(struct rz_daemon *daemon)
         {rz_placement_node_failed, daemon->placement},
         {rz_names_node_failed, daemon->names},
         {rz_pointers_node_failed, daemon->pointers},
+        {daemon->file_marks ? rz_file_marks_node_failed : NULL, daemon->file_marks},
         {rz_spawns_node_failed, daemon->spawns},
         {daemon->gateway ? rz_gateway_link_node_failed : NULL, daemon->gateway},
     };
@@ -427,6 +428,15 @@ static rz_status_t open_groups_and_names(struct rz_daemon *daemon)
     return status == RZ_OK ? rz_pointers_open(&daemon->pointers, &pointers) : status;
 }
 
+static rz_status_t open_file_marks(struct rz_daemon *daemon)
+{
+    const struct rz_file_marks_config config = {.own = &daemon->own,
+                                                .router = daemon->router,
+                                                .overlay = daemon->overlay,
+                                                .overlay_router = daemon->overlay_router};
+    return rz_file_marks_open(&daemon->file_marks, &config);
+}
+
 static rz_status_t open_snapshots(struct rz_daemon *daemon)
 {
     const struct rz_snapshots_config config = {.own = &daemon->own,
@@ -612,6 +622,7 @@ static rz_status_t open_modules(struct rz_daemon *daemon)
                                                                       open_revocations,
                                                                       open_groups_and_names,
                                                                       open_snapshots,
+                                                                      open_file_marks,
                                                                       open_arbiter_and_decisions,
                                                                       open_endpoints_and_placement,
                                                                       open_spawns,
@@ -732,6 +743,7 @@ void rz_daemon_end_job(struct rz_daemon *daemon)
     rz_decision_cache_close(daemon->decisions);
     rz_arbiter_close(daemon->arbiter);
     rz_snapshots_close(daemon->snapshots);
+    rz_file_marks_close(daemon->file_marks);
     rz_pointers_close(daemon->pointers);
     rz_names_close(daemon->names);
     rz_groups_close(daemon->groups);

@@ -24,6 +24,7 @@
 #include "daemon/service/gateway_link.h"
 #include "daemon/service/link_service.h"
 #include "daemon/service/link_socket.h"
+#include "daemon/service/file_marks.h"
 #include "daemon/service/pointers.h"
 #include "daemon/service/snapshots.h"
 #include "port/inherited.h"
@@ -61,6 +62,7 @@ struct rz_daemon {
     struct rz_groups *groups;
     struct rz_names *names;
     struct rz_pointers *pointers;
+    struct rz_file_marks *file_marks;
     struct rz_snapshots *snapshots;
     struct rz_gateway_link *gateway; /* NULL: the programs use this MPI library */
     struct rz_arbiter *arbiter;      /* NULL: another detector */

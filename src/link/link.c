@@ -236,6 +236,27 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
     return status;
 }
 
+rz_status_t rz_link_send_small(const struct rz_link *link, const struct rz_link_message *message,
+                               int fd)
+{
+    unsigned char out[RZ_LINK_SMALL_MAX];
+    if (link->info.alone) {
+        return RZ_ERR_UNSUPPORTED;
+    }
+    size_t n = rz_link_encode(message, out, sizeof(out));
+    rz_status_t status = n > 0 ? RZ_IN_PROGRESS : RZ_ERR_INVALID;
+    rz_time begun = rz_clock_now();
+    while (status == RZ_IN_PROGRESS) {
+        status = rz_channel_send(link->info.fd, out, n, &fd, fd >= 0 ? 1 : 0);
+        if (status == RZ_IN_PROGRESS && rz_link_overdue(link, begun)) {
+            status = RZ_ERR_TIMEOUT;
+        } else if (status == RZ_IN_PROGRESS) {
+            poll(&(struct pollfd){.fd = link->info.fd, .events = POLLOUT}, 1, 10);
+        }
+    }
+    return status;
+}
+
 static void link_dispatch(struct rz_link *link, const struct rz_link_message *message, int *fds,
                           unsigned n_fds)
 {

@@ -58,7 +58,7 @@
  *   unwished:N      exits with 81 if snapshot N is wanted before image N - 1 is committed
  *   unsaved         this process cannot be saved mark            writes the line "marked OUT
  * ERROR": the places of its output begin-at:N      standard output begins at place N and those of
- * daemon_test_groups.c.
+ * daemon_test_groups.c; those of files: daemon_test_files.c.
  */
 #include "daemon_test_helper.h"
 
@@ -753,7 +753,7 @@ static void do_word(const char *word, const char *argument)
     const char *comma = strchr(argument, ',');
     uint32_t second = comma ? (uint32_t)atoi(comma + 1) : 0;
     if (do_spawn_word(word, number, second) || do_snapshot_word(word, number) ||
-        helper_do_group_word(word, argument)) {
+        helper_do_group_word(word, argument) || helper_do_file_word(word, argument)) {
         return;
     }
     if (strcmp(word, "repairing") == 0) {

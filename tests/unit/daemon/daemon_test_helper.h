@@ -16,4 +16,7 @@ uint64_t helper_epoch_phase(void);
 /* Words of dynamic groups (daemon_test_groups.c); false: it is none of them. */
 bool helper_do_group_word(const char *word, const char *argument);
 
+/* Words of files (daemon_test_files.c); the same. */
+bool helper_do_file_word(const char *word, const char *argument);
+
 #endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * In a job that rewinds: how long files were before a process wrote to them that its image does not
+ * have open (mpi/rewind/closed_files.h). A mark is with the daemon of the process, and with that of
+ * another node, before the process writes: so it outlives either. After a failure the processes in
+ * the place of all ranks ask for the marks of what is rolled back, and cut the files, before the
+ * epoch begins.
+ *
+ * A mark belongs to the moment of the last snapshot before it. It is needed as long as the job may
+ * go back to that snapshot, or to an earlier one; of more than RZ_FILE_MARKS_MAX the oldest are
+ * dropped.
+ */
+#ifndef RZ_DAEMON_FILE_MARKS_H
+#define RZ_DAEMON_FILE_MARKS_H
+
+#include "daemon/overlay/overlay.h"
+#include "daemon/overlay/overlay_router.h"
+#include "daemon/process/link_router.h"
+
+struct rz_file_marks;
+
+#define RZ_FILE_MARKS_MAX 65536 /* that a daemon keeps */
+
+struct rz_file_marks_config {
+    const struct rz_own_node *own;
+    struct rz_link_router *router;
+    struct rz_overlay *overlay;
+    struct rz_overlay_router *overlay_router;
+};
+
+/* In a job without RZ_JOB_REWIND there is nothing to mark: *marks is NULL. */
+rz_status_t rz_file_marks_open(struct rz_file_marks **marks,
+                               const struct rz_file_marks_config *config);
+void rz_file_marks_close(struct rz_file_marks *marks); /* NULL: nothing */
+
+/* A subscriber of the membership. */
+void rz_file_marks_node_failed(void *marks, rz_id node, bool proof, bool first);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Marks of files: with two nodes before the process goes on, and who is told to restore them. */
+#include "fake_launcher.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ARGUMENTS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static int nothing_left(void **state)
+{
+    (void)state;
+    fake_assert_nothing_left("after the test");
+    return 0;
+}
+
+/* Each rank runs its own words. */
+static void run(struct fake_job *job, uint32_t nodes, uint32_t flags, const char *words_of_0,
+                const char *words_of_1)
+{
+    fake_start(job, nodes);
+    job->flags = flags;
+    job->environment = (const char *const[]){words_of_0, words_of_1, NULL};
+    fake_run(job, 2,
+             ARGUMENTS("sh", "-c",
+                       "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER " $WORDS_0; fi; "
+                       "exec " TEST_HELPER " $WORDS_1"));
+}
+
+static void await_both_ends(struct fake_job *job)
+{
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        fake_await_exit(job, rank, 0, true, true);
+    }
+    fake_end(job, 0);
+}
+
+/* The wish tells rank 1 that the mark is made. */
+static void another_node_has_it_before_the_process_goes_on(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    run(&job, 2, RZ_JOB_REWIND, "WORDS_0=join enter file-mark:5,100 wish wished:1 leave bye",
+        "WORDS_1=join enter wished:1 file-marks:0 file-marks:0 leave bye");
+    fake_await_line(&job, 1, "marks of-0:100");
+    fake_await_line(&job, 1, "marks"); /* once in each epoch */
+    await_both_ends(&job);
+}
+
+static void each_rank_of_a_node_is_told_its_own(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    run(&job, 1, RZ_JOB_REWIND,
+        "WORDS_0=join enter file-mark:5,100 file-mark:6,120 wish wished:1 file-marks:0 leave bye",
+        "WORDS_1=join enter file-mark:5,9 wished:1 file-marks:0 leave bye");
+    fake_await_line(&job, 0, "marks of-0:100 of-0:120");
+    fake_await_line(&job, 1, "marks of-1:9");
+    await_both_ends(&job);
+}
+
+static void only_those_of_what_is_rolled_back(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    run(&job, 1, RZ_JOB_REWIND,
+        "WORDS_0=join enter file-mark:5,100 file-mark:6,120 file-mark:6,110 file-marks:6 leave bye",
+        "WORDS_1=join enter leave bye");
+    fake_await_line(&job, 0, "marks of-0:110"); /* the least length of a moment */
+    await_both_ends(&job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(another_node_has_it_before_the_process_goes_on, nothing_left),
+        cmocka_unit_test_teardown(each_rank_of_a_node_is_told_its_own, nothing_left),
+        cmocka_unit_test_teardown(only_those_of_what_is_rolled_back, nothing_left),
+    };
+    fake_adopt();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Words of a process that writes to files:
+ *
+ *   file-mark:M,B   marks a file as B bytes long after the snapshot of moment M, and waits until
+ *                   that is confirmed; exits with 82 when that takes too long
+ *   file-marks:M    asks for all marks of moment M and later, and writes them as "marks NAME:B ..."
+ */
+#include "base/assert.h"
+#include "daemon_test_helper.h"
+#include "../../patience.h"
+#include "port/descriptor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct {
+    uint64_t number, bytes;
+    char path[64];
+    bool told;
+} mark;
+
+static void mark_file(uint64_t moment, uint64_t bytes)
+{
+    char path[64];
+    int confirmed;
+    snprintf(path, sizeof(path), "/of-%u", rz_link_info(helper_link)->self.rank);
+    const struct rz_link_message message = {
+        .type = RZ_LINK_FILE_MARK,
+        .file_mark = {.moment = moment, .inode = 7, .bytes = bytes, .path = path}};
+    rz_assert(rz_event_fd_make(&confirmed) == RZ_OK);
+    rz_assert(rz_link_send_small(helper_link, &message, confirmed) == RZ_OK);
+    if (rz_descriptor_await(&confirmed, 1, TEST_HANG_MS) == 0) {
+        exit(82);
+    }
+    rz_descriptor_close(confirmed);
+}
+
+static void on_mark_is(void *arg, const struct rz_link_message *message, const int *fds,
+                       unsigned n_fds)
+{
+    (void)arg, (void)fds, (void)n_fds;
+    mark.number = message->file_mark_is.number;
+    mark.bytes = message->file_mark_is.bytes;
+    snprintf(mark.path, sizeof(mark.path), "%s", message->file_mark_is.path);
+    mark.told = true;
+}
+
+static void show_marks(uint64_t since)
+{
+    struct rz_link_message ask = {
+        .type = RZ_LINK_FILE_MARK_ASK,
+        .file_mark_ask = {.epoch = (uint32_t)(helper_epoch_phase() >> 8), .since = since}};
+    rz_link_handle(helper_link, RZ_LINK_FILE_MARK_IS, on_mark_is, NULL);
+    printf("marks");
+    do {
+        mark.told = false;
+        rz_assert(rz_link_send(helper_link, &ask, -1) == RZ_OK);
+        while (!mark.told) {
+            helper_turn();
+        }
+        if (mark.number != 0) {
+            printf(" %s:%llu", mark.path + 1, (unsigned long long)mark.bytes);
+        }
+        ask.file_mark_ask.after = mark.number;
+    } while (mark.number != 0);
+    printf("\n");
+    fflush(stdout);
+}
+
+bool helper_do_file_word(const char *word, const char *argument)
+{
+    const char *comma = strchr(argument, ',');
+    if (strcmp(word, "file-mark") == 0) {
+        rz_assert(comma);
+        mark_file(strtoull(argument, NULL, 10), strtoull(comma + 1, NULL, 10));
+    } else if (strcmp(word, "file-marks") == 0) {
+        show_marks(strtoull(argument, NULL, 10));
+    } else {
+        return false;
+    }
+    return true;
+}
