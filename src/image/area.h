@@ -210,7 +210,7 @@ static inline bool rz_image_of_kernel(const char *path) /* [vvar], [vvar_vclock]
 /* The next number among the names of a folder, as getdents64 gives them in pieces: from *at on in
  * this one; -1: none. */
 int rz_image_next_number(const char *list, long bytes, long *at);
-/* A file of /proc or another small one: the bytes, or -1. */
+/* A file of /proc or another small one: the bytes, or below 0 the error. */
 long rz_image_read_file(const char *path, char *to, size_t max);
 /* Why a file of /proc was not opened. */
 static inline const char *rz_image_why_unread(long error)
@@ -252,6 +252,7 @@ void rz_image_settle_timers(struct rz_image_tables *image);
 rz_status_t rz_image_choose_regions(struct rz_image_tables *image);
 void rz_image_note_identities(struct rz_image_tables *image); /* of the files that are mapped */
 rz_status_t rz_image_note_files(struct rz_image_tables *image, int fd);
+rz_status_t rz_image_note_closed(struct rz_image_tables *image, const struct rz_image_place *place);
 rz_status_t rz_image_refuse_others(void);
 rz_status_t rz_image_note_process(struct rz_image_tables *image);
 rz_status_t rz_image_check_process(const struct rz_image_tables *image);

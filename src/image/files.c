@@ -190,3 +190,34 @@ rz_status_t rz_image_note_files(struct rz_image_tables *image, int fd)
     RZ_RAW1(close, folder);
     return status;
 }
+
+/* The files that are not open any more, and whose end is to be found again. */
+rz_status_t rz_image_note_closed(struct rz_image_tables *image, const struct rz_image_place *place)
+{
+    for (uint32_t i = 0; i < place->n_closed; i++) {
+        const struct rz_image_closed *closed = &place->closed[i];
+        struct stat st;
+        if (RZ_RAW4(newfstatat, AT_FDCWD, closed->path, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+            st.st_dev != closed->device || st.st_ino != closed->inode || !S_ISREG(st.st_mode)) {
+            continue;
+        }
+        if (image->head.n_files == RZ_IMAGE_FILES) {
+            return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                   "more than %d files are open, or were appended to",
+                                   RZ_IMAGE_FILES);
+        }
+        uint32_t text = rz_image_keep_text(image, closed->path);
+        if (text == UINT32_MAX) {
+            return RZ_ERR_UNSUPPORTED;
+        }
+        image->file[image->head.n_files++] = (struct rz_image_file){.fd = -1,
+                                                                    .same_as = -1,
+                                                                    .given = -1,
+                                                                    .bytes = (uint64_t)st.st_size,
+                                                                    .device = st.st_dev,
+                                                                    .inode = st.st_ino,
+                                                                    .path = text,
+                                                                    .mode = st.st_mode};
+    }
+    return RZ_OK;
+}

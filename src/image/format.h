@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define RZ_IMAGE_MAGIC UINT64_C(0x3165676d495a5201)
+#define RZ_IMAGE_MAGIC UINT64_C(0x3265676d495a5201)
 #define RZ_IMAGE_PAGE UINT64_C(4096)
 #define RZ_IMAGE_THREADS 1024
 #define RZ_IMAGE_REGIONS 32768
@@ -68,7 +68,8 @@ enum rz_image_lock {
 struct rz_image_file {
     int32_t lock, lock_type;
     uint64_t lock_start, lock_bytes; /* bytes 0: to the end */
-    int32_t fd, flags, close_on_exec;
+    int32_t fd;                      /* -1: it is not open, and behind all that are */
+    int32_t flags, close_on_exec;
     int32_t same_as; /* another descriptor of the same open file; -1: none before it */
     int32_t given;   /* 0 to 2: what the launcher gave under this number; -1: a file */
     uint64_t offset, bytes, device, inode;
@@ -89,7 +90,7 @@ struct rz_image_run {
 
 struct rz_image_head {
     uint64_t magic, bytes;
-    uint64_t note;          /* the caller's */
+    uint64_t note[2];       /* the caller's */
     uint64_t life[2], save; /* which process, which of its saves */
     uint64_t slots, tables_at, n_index;
     struct rz_page_hash hash; /* of the tables, the index, and the head without it */

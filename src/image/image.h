@@ -26,6 +26,7 @@
 #define RZ_IMAGE_REGION ((uintptr_t)0x280000000000)
 #define RZ_IMAGE_REGION_BYTES ((uintptr_t)1 << 40)
 #define RZ_IMAGE_HANDOVER_MAX 4096
+#define RZ_IMAGE_NOTES 2
 
 /* ---- What is not part of the image ---- */
 
@@ -79,6 +80,12 @@ rz_status_t rz_image_check(char *why, size_t max);
  * need up to twice as many. 0: not on this machine. */
 uint64_t rz_image_bytes(void);
 
+/* A regular file that is not open, and whose length is part of the image. */
+struct rz_image_closed {
+    uint64_t device, inode;
+    const char *path; /* of the root; what has another file there by now is left out */
+};
+
 /* Where an image is written. */
 struct rz_image_place {
     int fd; /* a memfd or another file that pread and pwrite can be used on, open for both */
@@ -89,7 +96,9 @@ struct rz_image_place {
     /* With `at`: NULL, or the checksums of its pages, in memory that is excluded: those of the
      * pages that are written are brought up to date. */
     struct rz_page_hash *hashes;
-    uint64_t note; /* the caller's own, for rz_image_note */
+    const struct rz_image_closed *closed; /* [n_closed]: a restore cuts them to their length */
+    uint32_t n_closed;
+    uint64_t note[RZ_IMAGE_NOTES]; /* the caller's own, for rz_image_note */
 };
 
 /*
@@ -135,8 +144,8 @@ rz_status_t rz_image_restore(int fd, uint64_t bytes, const void *handover, size_
                              char *why, size_t max);
 #define RZ_IMAGE_EXIT_STATUS 99
 
-/* The note of the image in fd; 0: there is none. */
-uint64_t rz_image_note(int fd);
+/* That note of the image in fd; 0: there is none. */
+uint64_t rz_image_note(int fd, int which);
 
 /* The handover of the last rz_image_restore that this process is the result of; NULL: of none. */
 const void *rz_image_handover(size_t *bytes);

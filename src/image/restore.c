@@ -154,11 +154,11 @@ rz_status_t rz_image_restore(int fd, uint64_t bytes, const void *handover, size_
     return status;
 }
 
-uint64_t rz_image_note(int fd)
+uint64_t rz_image_note(int fd, int which)
 {
     struct rz_image_head head;
     long n = RZ_RAW4(pread64, fd, &head, sizeof(head), 0);
-    return n == (long)sizeof(head) && head.magic == RZ_IMAGE_MAGIC ? head.note : 0;
+    return n == (long)sizeof(head) && head.magic == RZ_IMAGE_MAGIC ? head.note[which] : 0;
 }
 
 const void *rz_image_handover(size_t *bytes)

@@ -116,9 +116,31 @@ static rz_status_t check_addresses(const struct rz_image_tables *image)
     return RZ_OK;
 }
 
+/* One that is gone is made again when the program opens it again, and one that is shorter was begun
+ * anew. */
+static rz_status_t check_closed(const struct rz_image_file *file, const char *path)
+{
+    struct stat st;
+    if (RZ_RAW4(newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        return RZ_OK;
+    }
+    if (st.st_dev == file->device && st.st_ino != file->inode) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                               "%s, which had been written to, is another file now", path);
+    }
+    return (uint64_t)st.st_size <= file->bytes || st.st_ino != file->inode ||
+                   RZ_RAW3(faccessat, AT_FDCWD, path, 2) == 0
+               ? RZ_OK
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                 "%s must not be opened, and has to be cut to its length", path);
+}
+
 static rz_status_t check_file(const struct rz_image_file *file, const char *path, int fd)
 {
     struct stat st;
+    if (file->fd < 0) {
+        return check_closed(file, path);
+    }
     if (file->fd == fd || rz_image_excluded_descriptor(file->fd) ||
         file->fd == RZ_AREA->protector) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED,

@@ -102,10 +102,28 @@ static void restore_lock(const struct rz_image_file *file)
     }
 }
 
+/* Of a file system that several hosts share the device has another number on each. */
+static void cut_closed(const struct rz_image_file *file, const char *path)
+{
+    struct stat st;
+    long fd = RZ_RAW4(openat, AT_FDCWD, path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+    if (fd >= 0 && RZ_RAW2(fstat, fd, &st) == 0 && st.st_ino == file->inode &&
+        (uint64_t)st.st_size > file->bytes && RZ_RAW2(ftruncate, fd, file->bytes) != 0) {
+        rz_restore_fail("the system does not cut ", path);
+    }
+    if (fd >= 0) {
+        RZ_RAW1(close, fd);
+    }
+}
+
 static void restore_file(const struct rz_image_file *file)
 {
     const char *path = RZ_AREA->image.text + file->path;
     struct stat st;
+    if (file->fd < 0) {
+        cut_closed(file, path);
+        return;
+    }
     if (file->given >= 0) {
         give_number(RZ_AREA->given_at[file->given], file, path);
     } else if (file->same_as >= 0) {

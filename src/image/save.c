@@ -140,6 +140,7 @@ enum rz_image_result rz_image_save(const struct rz_image_place *place, uint64_t 
     RZ_AREA->notes_signals = false;
     if (status == RZ_OK) {
         status = make_tables(place->fd);
+        status = status == RZ_OK ? rz_image_note_closed(&RZ_AREA->image, place) : status;
         status = status == RZ_OK ? keep_pending() : status;
         if (status == RZ_OK) {
             rz_image_note_identities(&RZ_AREA->image);

@@ -274,7 +274,7 @@ rz_status_t rz_image_write(const struct rz_image_place *place)
     const uint64_t none = 0;
     RZ_AREA->place = *place;
     head->magic = RZ_IMAGE_MAGIC;
-    head->note = place->note;
+    rz_raw_copy(head->note, place->note, sizeof(head->note));
     head->n_index = rz_image_pool_runs(RZ_POOL_INDEX);
     head->tables_at = (1 + head->slots) * RZ_IMAGE_PAGE;
     head->bytes = RZ_AREA->need = head->tables_at + tables_bytes(image);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -211,6 +212,87 @@ static void end_files(void)
 {
     say("files: %d %d of %d\n", count_lines("shared"), count_lines("appended"), steps);
 }
+/* ---- Files that are opened, written and closed in each step ---- */
+
+/* By stdio, and as Fortran does: with a seek to the end. */
+static void step_appended(int step)
+{
+    char line[16];
+    int n = snprintf(line, sizeof(line), "%d\n", step);
+    FILE *file = fopen(path_of("stdio"), "a");
+    need(file && fputs(line, file) >= 0 && fclose(file) == 0, "appended");
+    int fd = open(path_of("seek"), O_RDWR | O_CREAT, 0600);
+    need(fd >= 0 && lseek(fd, 0, SEEK_END) >= 0 && write(fd, line, (size_t)n) == n, "seek");
+    close(fd);
+}
+
+static void end_appended(void)
+{
+    say("appended: %d %d of %d\n", count_lines("stdio"), count_lines("seek"), steps);
+}
+
+/* All ranks, one file, whose name is relative to a folder. */
+static void step_together(int step)
+{
+    int home = open(".", O_RDONLY | O_DIRECTORY);
+    need(home >= 0 && chdir(folder) == 0, "chdir");
+    int fd = open("together", O_WRONLY | O_APPEND | O_CREAT, 0600);
+    need(fd >= 0 && dprintf(fd, "%d %d\n", rank, step) > 0, "together");
+    close(fd);
+    need(fchdir(home) == 0, "fchdir");
+    close(home);
+}
+
+static void end_together(void)
+{
+    char path[4096];
+    int next = 0, wrong = 0, number, step;
+    snprintf(path, sizeof(path), "%s/together", folder);
+    FILE *file = fopen(path, "r");
+    while (file && fscanf(file, "%d %d\n", &number, &step) == 2) {
+        if (number == rank) {
+            wrong += step != next++;
+        }
+    }
+    wrong += !file || !feof(file);
+    fclose(file);
+    say("together: %d of %d, %d wrong\n", next, steps, wrong);
+}
+
+/* A new file in each step, which must not be there; one that is there for a moment; one that begins
+ * anew. */
+static void step_created(int step)
+{
+    char name[32], line[32];
+    int n = snprintf(line, sizeof(line), "%d\n", step);
+    snprintf(name, sizeof(name), "new-%d", step);
+    int fd = open(path_of(name), O_WRONLY | O_CREAT | O_EXCL, 0600);
+    need(fd >= 0 && write(fd, line, (size_t)n) == n && close(fd) == 0, name);
+    FILE *file = fopen(path_of("anew"), "w");
+    need(file && fputs(line, file) >= 0 && fclose(file) == 0, "anew");
+    fd = open(path_of("temporary"), O_RDWR | O_CREAT | O_EXCL, 0600);
+    need(fd >= 0 && write(fd, line, (size_t)n) == n && close(fd) == 0, "temporary");
+    need(unlink(path_of("temporary")) == 0, "unlink");
+}
+
+static void end_created(void)
+{
+    int wrong = 0, number = -1;
+    for (int step = 0; step < steps; step++) {
+        char name[32], line[32] = "";
+        snprintf(name, sizeof(name), "new-%d", step);
+        FILE *file = fopen(path_of(name), "r");
+        wrong += !file || fscanf(file, "%31[^z]", line) != 1 || atoi(line) != step ||
+                 strchr(line, '\n') != line + strlen(line) - 1;
+        if (file) {
+            fclose(file);
+        }
+    }
+    FILE *file = fopen(path_of("anew"), "r");
+    need(file && fscanf(file, "%d", &number) == 1 && fclose(file) == 0, "anew");
+    say("created: %d wrong, the last is %d\n", wrong, number);
+}
+
 /* ---- The modes ---- */
 
 const struct mode file_modes[] = {
@@ -221,5 +303,8 @@ const struct mode file_modes[] = {
     {"locks", make_locks, NULL, end_locks},
     {"files", make_files, step_files, end_files},
     {"rotated", NULL, step_rotated, end_rotated},
+    {"appended", NULL, step_appended, end_appended},
+    {"together", NULL, step_together, end_together},
+    {"created", NULL, step_created, end_created},
     {NULL, NULL, NULL, NULL},
 };

@@ -248,9 +248,9 @@ class State(Rewind):
     def own_folder(self):
         return tempfile.mkdtemp(dir=self.folder)
 
-    def restored(self, *modes):
+    def restored(self, *modes, nodes=2, **how):
         names = ",".join(modes)
-        steps, result = self.killed(lambda steps: (self.PROGRAM, names, str(steps), self.own_folder()), nodes=2, ranks=3)
+        steps, result = self.killed(lambda steps: (self.PROGRAM, names, str(steps), self.own_folder()), nodes=nodes, ranks=3, **how)
         self.assertEqual(sorted(result.out.splitlines()), sorted(self.job(self.PROGRAM, names, str(steps), self.own_folder(), options=(), ranks=3,
                                                                           nodes=1).out.splitlines()))
 
@@ -269,6 +269,13 @@ class State(Rewind):
 
     def test_a_file_has_another_name(self):
         self.restored("rotated")
+
+    def test_closed_files(self):
+        # A rank fails while the next snapshot is made, between two, and with its node; and once more while it is restored.
+        for kill, how in (("image-saved:2@1", {}), ("stored:3@1", {"nodes": 1}), ("piece-came:6@1", {"nodes": 3}),
+                          ("image-files@2", {"options": (*EVERY, "--inject", "kill rank 1 at 300ms")})):
+            with self.subTest(kill):
+                self.restored("appended", "together", "created", kill=kill, **how)
 
     def test_the_page_names_each_mode(self):
         modes = subprocess.run([self.PROGRAM, "--modes"], capture_output=True, text=True, check=True).stdout.split()

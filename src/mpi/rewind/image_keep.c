@@ -235,7 +235,7 @@ static rz_status_t slot_for(uint64_t bytes, struct image_slot **result)
     return slot->at ? RZ_OK : slot_open(slot, image_room(bytes));
 }
 
-enum rz_image_result rz_image_keep(uint64_t note, char *why, size_t max)
+enum rz_image_result rz_image_keep(const struct rz_image_extra *extra, char *why, size_t max)
 {
     uint64_t needed = rz_image_bytes(), bytes;
     end_copy();
@@ -248,8 +248,13 @@ enum rz_image_result rz_image_keep(uint64_t note, char *why, size_t max)
     }
     rz_kill_here(RZ_KILL_IMAGE_SAVE);
     kept.saved = slot;
-    const struct rz_image_place place = {
-        .fd = slot->fd, .at = slot->at, .bytes = slot->bytes, .hashes = slot->hashes, .note = note};
+    struct rz_image_place place = {.fd = slot->fd,
+                                   .at = slot->at,
+                                   .bytes = slot->bytes,
+                                   .hashes = slot->hashes,
+                                   .closed = extra->closed,
+                                   .n_closed = extra->n_closed};
+    memcpy(place.note, extra->note, sizeof(place.note));
     enum rz_image_result result = rz_image_save(&place, &bytes, why, max);
     if (result == RZ_IMAGE_RESTORED) {
         return result; /* nothing here is this process's */

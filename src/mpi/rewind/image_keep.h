@@ -12,9 +12,17 @@
 /* Whether the last image of this epoch is committed: only then the next one may be stored. */
 bool rz_image_settled(void);
 
-/* Saves this process, with this note (rz_image_note). Returns twice (rz_image_save). *why is text
- * for the user if it fails. */
-enum rz_image_result rz_image_keep(uint64_t note, char *why, size_t max);
+/* Saves this process, with these notes (rz_image_note) and files. Returns twice (rz_image_save).
+ * *why is text for the user if it fails. */
+struct rz_image_extra {
+    uint64_t note[RZ_IMAGE_NOTES];
+    const struct rz_image_closed *closed; /* [n_closed] */
+    uint32_t n_closed;
+};
+enum rz_image_result rz_image_keep(const struct rz_image_extra *extra, char *why, size_t max);
+
+/* The notes: how much of standard input the process had read, and the moment of the snapshot. */
+enum { RZ_NOTE_INPUT, RZ_NOTE_MOMENT };
 
 /* All ranks have saved: the image counts, and goes to the daemon. */
 void rz_image_store(void);

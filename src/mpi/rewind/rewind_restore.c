@@ -12,6 +12,8 @@
 #include "mpi/engine/transport.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/p2p/early_fetch.h"
+#include "mpi/rewind/closed_files.h"
+#include "mpi/rewind/image_keep.h"
 #include "mpi/rewind/output_mark.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
@@ -122,6 +124,7 @@ static void become_image(struct rz_link *link)
         restore_impossible(link, rz_status_text(status));
     }
     if (wanted.fd < 0) {
+        rz_closed_files_tell(link, wanted.epoch);
         status = rz_output_begin(link);
         if (status != RZ_OK) {
             restore_impossible(link, rz_status_text(status));
@@ -133,9 +136,13 @@ static void become_image(struct rz_link *link)
         .type = RZ_LINK_RESTORED,
         .restored = {.epoch = wanted.epoch, .generation = wanted.piece.generation}};
     rz_link_send(link, &restored, -1); /* for the record only */
-    status = rz_input_skip(link, rz_image_note(wanted.fd));
+    status = rz_input_skip(link, rz_image_note(wanted.fd, RZ_NOTE_INPUT));
     if (status != RZ_OK) {
         give_image_up(link, "standard input is shorter than when the image was made, or another");
+    }
+    uint64_t since = rz_image_note(wanted.fd, RZ_NOTE_MOMENT);
+    if (rz_closed_files_restore(link, wanted.epoch, since, why, sizeof(why)) != RZ_OK) {
+        give_image_up(link, why);
     }
     rz_link_renumber(link, rz_image_descriptor_aside);
     int aside = rz_image_descriptor_aside(wanted.fd);

@@ -15,6 +15,7 @@
 #include "mpi/p2p/early_fetch.h"
 #include "mpi/p2p/sync.h"
 #include "mpi/request/request.h"
+#include "mpi/rewind/closed_files.h"
 #include "mpi/rewind/image_keep.h"
 #include "mpi/rewind/output_mark.h"
 #include "mpi/rewind/rewind_refusals.h"
@@ -39,6 +40,7 @@ static struct {
     uint32_t epoch;       /* of the core */
     bool under_way;       /* a thread of this process takes part in one */
     enum step step;       /* what this process does in it */
+    uint32_t attempt;     /* its number in the epoch */
     bool asked;           /* for its numbers */
     bool whole;           /* all ranks have saved */
     rz_id refuser;        /* otherwise the first rank that has not, */
@@ -241,12 +243,20 @@ static void save(void)
     rz_kill_here(RZ_KILL_SNAPSHOT_QUIET);
     rz_output_mark();
     rz_snapshot_leave_out(); /* connections may be new since the process stopped */
-    switch (rz_image_keep(rz_input_mark(), snapshot.why, sizeof(snapshot.why))) {
-    case RZ_IMAGE_RESTORED:
+    struct rz_image_extra extra = {
+        .note = {[RZ_NOTE_INPUT] = rz_input_mark(),
+                 [RZ_NOTE_MOMENT] = (uint64_t)rz_engine.epoch << 32 | snapshot.attempt}};
+    extra.closed = rz_closed_files_hold(extra.note[RZ_NOTE_MOMENT], &extra.n_closed);
+    enum rz_image_result result = rz_image_keep(&extra, snapshot.why, sizeof(snapshot.why));
+    if (result == RZ_IMAGE_RESTORED) {
         rz_images_begin();
         snapshot.whole = true;
         snapshot.sent = snapshot.taken = 0;
         rz_restore_wake();
+    }
+    rz_closed_files_go_on();
+    switch (result) {
+    case RZ_IMAGE_RESTORED:
         snapshot.step = GOES_ON;
         return;
     case RZ_IMAGE_SAVED:
@@ -290,6 +300,7 @@ static void take_part(void)
         .snapshot_over = {.epoch = rz_engine.epoch,
                           .attempt = rz_snapshot_attempt(snapshot.core.state)}};
     snapshot.under_way = true;
+    snapshot.attempt = over.snapshot_over.attempt;
     snapshot.whole = false;
     snapshot.step = STOPS;
     rz_kill_here(RZ_KILL_SNAPSHOT_STOPS);
@@ -338,6 +349,7 @@ static void look_at_board(void)
 
 void rz_snapshots_enter(void)
 {
+    rz_closed_files_begin();
     renew_core();
     look_at_board();
 }
@@ -349,6 +361,7 @@ void rz_snapshots_forbid(bool forbid)
 
 static void snapshots_close(void)
 {
+    rz_closed_files_close();
     rz_images_close();
     rz_embedded_close(&snapshot.core);
     rz_protocol_queue_close(&snapshot.unread);

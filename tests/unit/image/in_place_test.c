@@ -3,6 +3,7 @@
 #include "../../image/apart.h"
 #include "image/image.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -247,6 +248,45 @@ static void files_are_what_they_were(void **state)
     close(fd);
 }
 
+/* Of a file that is not open the length is saved, if it is still that file; one that has another
+ * inode later makes the image useless, and one that is gone does not. */
+static void a_closed_file_is_cut(void **state)
+{
+    (void)state;
+    int *times = outside(), fd = new_image();
+    char name[] = "/tmp/image_in_place_XXXXXX", other[64], gone[64], why[512] = "";
+    struct stat st;
+    uint64_t bytes;
+    int file = mkstemp(name);
+    snprintf(other, sizeof(other), "%s-other", name);
+    snprintf(gone, sizeof(gone), "%s-gone", name);
+    assert_int_equal(write(file, "before", 6), 6);
+    assert_int_equal(fstat(file, &st), 0);
+    close(file);
+    assert_int_equal(link(name, gone), 0);
+    const struct rz_image_closed closed[] = {{st.st_dev, st.st_ino, name},
+                                             {st.st_dev, st.st_ino + 1, name},
+                                             {st.st_dev, st.st_ino, gone}};
+    const struct rz_image_place place = {.fd = fd, .closed = closed, .n_closed = 3};
+    enum rz_image_result result = rz_image_save(&place, &bytes, why, sizeof(why));
+    assert_true(result == RZ_IMAGE_SAVED || result == RZ_IMAGE_RESTORED);
+    assert_int_equal(stat(name, &st), 0);
+    assert_int_equal(st.st_size, 6);
+    if (++*times == 1) {
+        FILE *more = fopen(name, "a");
+        fputs("after", more);
+        fclose(more);
+        unlink(gone);
+        go_back(fd, bytes, 0);
+    }
+    rename(name, other);
+    close(open(name, O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(rz_image_restore(fd, bytes, NULL, 0, why, sizeof(why)), RZ_ERR_UNSUPPORTED);
+    assert_non_null(strstr(why, "is another file now"));
+    unlink(name), unlink(other);
+    close(fd);
+}
+
 /* The descriptor for write protection, if the kernel has it; -1. */
 static int protector(void)
 {
@@ -321,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_mapping_that_was_removed_is_there_again),
         cmocka_unit_test(excluded_memory_stays),
         cmocka_unit_test(files_are_what_they_were),
+        cmocka_unit_test(a_closed_file_is_cut),
         cmocka_unit_test(a_file_under_the_number_of_a_lost_descriptor_is_saved),
         cmocka_unit_test(an_excluded_descriptor_under_that_number_stays),
     };

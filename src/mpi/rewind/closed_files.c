@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The list of files that were opened for writing, and the marks of those that were not in it. */
+#include "mpi/rewind/closed_files.h"
+
+#include "mpi/engine/engine.h"
+#include "mpi/rewind/file_opens.h"
+#include "port/descriptor.h"
+#include "port/file_mark.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An image has the length of so many files at most. One that is no longer in the list is marked
+ * again when it is opened again. */
+enum { CLOSED_MAX = 1024 };
+
+/* The daemon answers at once, or has ended; what is not confirmed then is known to it alone. */
+enum { CONFIRMED_WITHIN_MS = 30000 };
+
+static struct {
+    pthread_mutex_t lock;
+    bool led, active;
+    pid_t pid; /* a forked child is no process of the job */
+    uint64_t moment;
+    struct rz_image_closed closed[CLOSED_MAX]; /* [n] */
+    struct known_file {
+        uint64_t made_ns;
+        uint64_t opened; /* the moment before it was opened last */
+    } known[CLOSED_MAX];
+    uint32_t n;
+} marks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* This thread is in the way already: it saves the process, or a handler of the program interrupts
+ * it in an opening. */
+static _Thread_local bool inside;
+static _Thread_local sigset_t mask_before;
+static _Thread_local int cancel_before;
+
+/* ---- The list ---- */
+
+static uint32_t index_of(const struct rz_file_mark *mark)
+{
+    for (uint32_t i = 0; i < marks.n; i++) {
+        const struct rz_image_closed *closed = &marks.closed[i];
+        if (closed->inode == mark->inode && closed->device == mark->device &&
+            marks.known[i].made_ns == mark->made_ns && strcmp(closed->path, mark->path) == 0) {
+            return i;
+        }
+    }
+    return marks.n;
+}
+
+/* The last image has its length, or a mark says it. */
+static bool is_known(const struct rz_file_mark *mark)
+{
+    uint32_t i = index_of(mark);
+    if (i < marks.n) {
+        marks.known[i].opened = marks.moment;
+    }
+    return i < marks.n;
+}
+
+/* Without a place it is marked at each opening. */
+static void remember(const struct rz_file_mark *mark)
+{
+    char *path = marks.n < CLOSED_MAX ? strdup(mark->path) : NULL;
+    if (path) {
+        marks.closed[marks.n] = (struct rz_image_closed){mark->device, mark->inode, path};
+        marks.known[marks.n++] = (struct known_file){mark->made_ns, marks.moment};
+    }
+}
+
+/* Half of the list is enough: what was not opened since the last snapshot leaves it. */
+static void forget_some(void)
+{
+    uint32_t kept = 0;
+    if (marks.n <= CLOSED_MAX / 2) {
+        return;
+    }
+    for (uint32_t i = 0; i < marks.n; i++) {
+        if (marks.known[i].opened == marks.moment) {
+            marks.closed[kept] = marks.closed[i];
+            marks.known[kept++] = marks.known[i];
+        } else {
+            free((char *)marks.closed[i].path);
+        }
+    }
+    marks.n = kept;
+}
+
+/* ---- Marks ---- */
+
+static void tell_mark(const struct rz_file_mark *mark)
+{
+    struct rz_link_message message = {.type = RZ_LINK_FILE_MARK,
+                                      .file_mark = {.moment = marks.moment,
+                                                    .host = mark->host,
+                                                    .device = mark->device,
+                                                    .inode = mark->inode,
+                                                    .made_ns = mark->made_ns,
+                                                    .bytes = mark->bytes,
+                                                    .flags = mark->flags,
+                                                    .path = mark->path}};
+    int confirmed = -1;
+    bool waits = rz_event_fd_make(&confirmed) == RZ_OK;
+    rz_status_t status = rz_link_send_small(rz_engine.link, &message, waits ? confirmed : -1);
+    if (waits && status == RZ_OK) {
+        rz_descriptor_await(&confirmed, 1, CONFIRMED_WITHIN_MS);
+    }
+    if (waits) {
+        rz_descriptor_close(confirmed);
+    }
+}
+
+/* ---- Openings ---- */
+
+/* Handlers of the program may leave by a jump: none runs until the end. */
+static bool opening_enters(void)
+{
+    sigset_t all;
+    if (inside || !marks.active || getpid() != marks.pid) {
+        return false;
+    }
+    inside = true;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_before);
+    pthread_mutex_lock(&marks.lock);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &mask_before);
+    return true;
+}
+
+static void opening_over(int fd, bool created)
+{
+    struct rz_file_mark mark;
+    char path[RZ_FILE_PATH_BYTES];
+    int error = errno;
+    if (fd >= 0 && marks.active && rz_file_mark_take(fd, &mark, path) && !is_known(&mark)) {
+        mark.flags |= created ? RZ_FILE_CREATED : 0;
+        tell_mark(&mark);
+        remember(&mark);
+    }
+    pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
+    pthread_mutex_unlock(&marks.lock);
+    pthread_setcancelstate(cancel_before, NULL);
+    inside = false;
+    errno = error;
+}
+
+static const struct rz_file_opens opens = {opening_enters, opening_over};
+
+void rz_closed_files_begin(void)
+{
+    if (!rz_engine.rewinds) {
+        return;
+    }
+    inside = true;
+    pthread_mutex_lock(&marks.lock);
+    rz_file_opens_lead(&opens);
+    marks.led = marks.active = true;
+    marks.pid = getpid();
+    pthread_mutex_unlock(&marks.lock);
+    inside = false;
+}
+
+void rz_closed_files_close(void)
+{
+    if (marks.led) {
+        pthread_mutex_lock(&marks.lock);
+        marks.active = false;
+        pthread_mutex_unlock(&marks.lock);
+    }
+}
+
+const struct rz_image_closed *rz_closed_files_hold(uint64_t moment, uint32_t *n)
+{
+    inside = true;
+    pthread_mutex_lock(&marks.lock);
+    rz_file_opens_lead(&opens);
+    forget_some();
+    marks.moment = moment;
+    *n = marks.n;
+    return marks.closed;
+}
+
+void rz_closed_files_go_on(void)
+{
+    marks.pid = getpid();
+    pthread_mutex_unlock(&marks.lock);
+    inside = false;
+}
+
+/* ---- Restoration ---- */
+
+struct asked_mark {
+    bool answered;
+    uint64_t number;
+    struct rz_file_mark mark;
+    char path[RZ_FILE_PATH_BYTES];
+};
+
+static void on_mark_is(void *arg, const struct rz_link_message *message, const int *fds,
+                       unsigned n_fds)
+{
+    const struct rz_link_file_mark_is *is = &message->file_mark_is;
+    struct asked_mark *asked = arg;
+    for (unsigned i = 0; i < n_fds; i++) {
+        close(fds[i]);
+    }
+    snprintf(asked->path, sizeof(asked->path), "%s", is->path);
+    asked->mark = (struct rz_file_mark){.host = is->host,
+                                        .device = is->device,
+                                        .inode = is->inode,
+                                        .made_ns = is->made_ns,
+                                        .bytes = is->bytes,
+                                        .flags = is->flags,
+                                        .path = asked->path};
+    asked->number = is->number;
+    asked->answered = true;
+}
+
+/* The next one; false: there is none, or *status says why it cannot be had. */
+static bool next_mark(struct rz_link *link, uint32_t epoch, uint64_t since,
+                      struct asked_mark *asked, rz_status_t *status)
+{
+    const struct rz_link_message ask = {
+        .type = RZ_LINK_FILE_MARK_ASK,
+        .file_mark_ask = {.epoch = epoch, .since = since, .after = asked->number}};
+    asked->answered = false;
+    rz_link_handle(link, RZ_LINK_FILE_MARK_IS, on_mark_is, asked);
+    *status = rz_link_send(link, &ask, -1);
+    *status = *status == RZ_OK ? rz_link_await(link, &asked->answered) : *status;
+    rz_link_handle(link, RZ_LINK_FILE_MARK_IS, NULL, NULL);
+    return *status == RZ_OK && asked->number != 0;
+}
+
+rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64_t since, char *why,
+                                    size_t max)
+{
+    struct asked_mark asked = {.number = 0};
+    rz_status_t status;
+    while (next_mark(link, epoch, since, &asked, &status)) {
+        enum rz_file_mark_result result = rz_file_mark_restore(&asked.mark, true);
+        if (result == RZ_FILE_ANOTHER || result == RZ_FILE_CLOSED) {
+            snprintf(why, max, "%s, which was written to after it, %s", asked.path,
+                     result == RZ_FILE_ANOTHER ? "is another file now"
+                                               : "cannot be cut to the length that it had");
+            return RZ_ERR_UNSUPPORTED;
+        }
+    }
+    if (status != RZ_OK) {
+        snprintf(why, max, "%s", rz_status_text(status));
+    }
+    return status;
+}
+
+void rz_closed_files_tell(struct rz_link *link, uint32_t epoch)
+{
+    struct asked_mark asked = {.number = 0};
+    rz_status_t status;
+    while (next_mark(link, epoch, 0, &asked, &status)) {
+        if (rz_file_mark_restore(&asked.mark, false) != RZ_FILE_AS_MARKED) {
+            fprintf(stderr,
+                    "rhizome: rank %u begins again from its start, and %s has what was appended to "
+                    "it before\n",
+                    rz_link_info(link)->self.rank, asked.path);
+            return;
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Files that the program opens, appends to and closes between two snapshots. An image has the files
+ * that are open; of others it has the length, if this process has written to them before. Of one
+ * that it opens for writing for the first time the daemons get a mark before the program writes
+ * (daemon/service/file_marks.h): which file it is, and how long. A process that continues from an
+ * image cuts all these files before any rank goes on.
+ *
+ * Calls that open files are led here (port/redirect.h) from MPI_Init to MPI_Finalize, in a job that
+ * rewinds. A file that is emptied as it is opened ("w") is left alone: the program empties it again
+ * when it runs again.
+ */
+#ifndef RZ_MPI_CLOSED_FILES_H
+#define RZ_MPI_CLOSED_FILES_H
+
+#include "image/image.h"
+#include "link/link.h"
+
+/* From MPI_Init to MPI_Finalize. */
+void rz_closed_files_begin(void);
+void rz_closed_files_close(void);
+
+/* Before this process is saved: until rz_closed_files_go_on no thread opens a file for writing. The
+ * image has these files, [*n], and marks from now on are made after this moment. */
+const struct rz_image_closed *rz_closed_files_hold(uint64_t moment, uint32_t *n);
+void rz_closed_files_go_on(void); /* in this process, or in the restored one */
+
+/* In a new process, before it becomes an image of that moment: cuts the files that were appended to
+ * since. RZ_ERR_UNSUPPORTED: *why says what is in the way. */
+rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64_t since, char *why,
+                                    size_t max);
+
+/* In one that begins at its start: says which files have what the failed run has appended. They
+ * cannot be cut, since other ranks may have begun to write. */
+void rz_closed_files_tell(struct rz_link *link, uint32_t epoch);
+
+#endif
