@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How long it takes to open a file for appending, and to close it: for the first time, again, and
- * for reading. Under rzrun with and without --rewind (docs/decisions/0062-marks-of-files.md).
+ * for reading. Under rzrun with and without --rewind (docs/decisions/0063-marks-of-files.md).
  *
  *   rewind_opens FOLDER
  */

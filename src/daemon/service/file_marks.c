@@ -21,10 +21,15 @@ struct file_mark {
     char path[];
 };
 
+/* A process waits for one mark at a time, and for no more than 30 s: one that sends more is not
+ * told, so that it does not use up the daemon's descriptors. */
+#define WAITERS_MAX 4
+
 /* A mark that another daemon has not confirmed yet. */
 struct unconfirmed_mark {
     struct unconfirmed_mark *next;
     uint64_t number;
+    uint32_t rank;
     rz_id node;
     int waiter; /* of the process; -1: it does not wait */
 };
@@ -107,6 +112,15 @@ static bool may_keep(const struct rz_file_marks *marks, rz_id node)
            !rz_membership_node_has_failed(&marks->own->membership, node);
 }
 
+static bool may_wait(const struct rz_file_marks *marks, uint32_t rank, rz_id node)
+{
+    unsigned n = 0;
+    for (const struct unconfirmed_mark *one = marks->unconfirmed; one; one = one->next) {
+        n += one->rank == rank && one->node == node && one->waiter >= 0;
+    }
+    return n < WAITERS_MAX;
+}
+
 static void send_mark(struct rz_file_marks *marks, const struct file_mark *mark, rz_id node,
                       int waiter)
 {
@@ -124,9 +138,13 @@ static void send_mark(struct rz_file_marks *marks, const struct file_mark *mark,
                                                              .path = file->path}};
     struct unconfirmed_mark *unconfirmed = malloc(sizeof(*unconfirmed));
     rz_need_memory(unconfirmed, "for the length of a file");
-    *unconfirmed = (struct unconfirmed_mark){
-        .next = marks->unconfirmed, .number = mark->number, .node = node, .waiter = -1};
-    if (waiter >= 0 && rz_descriptor_copy(waiter, &unconfirmed->waiter) != RZ_OK) {
+    *unconfirmed = (struct unconfirmed_mark){.next = marks->unconfirmed,
+                                             .number = mark->number,
+                                             .rank = mark->rank,
+                                             .node = node,
+                                             .waiter = -1};
+    if (waiter >= 0 && may_wait(marks, mark->rank, node) &&
+        rz_descriptor_copy(waiter, &unconfirmed->waiter) != RZ_OK) {
         unconfirmed->waiter = -1; /* the process waits for a while, and goes on */
     }
     marks->unconfirmed = unconfirmed;
@@ -234,7 +252,9 @@ static void on_file_mark_copy(void *arg, rz_id from, const struct rz_overlay_mes
                                       .bytes = told->bytes,
                                       .flags = told->flags,
                                       .path = told->path};
-    put_mark(marks, told->rank, told->moment, from, &file);
+    if (told->rank < marks->own->job.n_slots) {
+        put_mark(marks, told->rank, told->moment, from, &file);
+    }
     const struct rz_overlay_message kept = {.type = RZ_OVERLAY_FILE_MARK_KEPT,
                                             .file_mark_kept = {.serial = told->serial}};
     rz_overlay_send(marks->config.overlay, from, &kept);
