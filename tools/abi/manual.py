@@ -16,7 +16,7 @@ import textwrap
 # The pages of docs/ that say more; by the beginning of the function's name, the first that fits.
 GUIDES = [("MPIX_Reinit", "reinit.md"), ("RZ_Reinit", "reinit.md"), ("RZ_Incarnation", "replace.md"), ("RZ_Comm_re", "replace.md"),
           ("RZ_Group_monitor", "group.md"), ("RZ_Tasks", "group.md"), ("RZ_Checkpoint", "checkpoints.md"), ("RZ_Restore", "checkpoints.md"),
-          ("RZ_Rewind", "unmodified.md"),
+          ("RZ_Rewind", "unmodified.md"), ("RZ_Type_create_section", "fortran.md"), ("RZ_Bounce", "fortran.md"),
           ("RZ_Progress", "checkpoints.md"), ("RZ_Alive", "detection.md"), ("MPIX_Win", "windows.md"), ("MPIX_Comm", "failure-semantics.md")]
 LIBRARIES = {"rhizome/tasks.h": "-lrhizome_tasks -lm"}  # beside what mpicc links
 
@@ -90,7 +90,7 @@ def man(function, others, version):
 # ---- the reference ----
 
 TITLES = {"mpi-ext.h": "Failures, repair, global restart, dynamic groups", "rhizome/checkpoint.h": "Checkpoints", "rhizome/tasks.h": "Bags of tasks",
-          "rhizome/rewind.h": "Unmodified programs that are rewound"}
+          "rhizome/rewind.h": "Unmodified programs that are rewound", "rhizome/section.h": "Sections of arrays as buffers"}
 
 
 def markdown(headers):

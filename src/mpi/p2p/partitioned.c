@@ -3,6 +3,7 @@
 #include "mpi/p2p/partitioned.h"
 
 #include "mpi/p2p/p2p_inside.h"
+#include "mpi/request/bounce.h"
 
 #include <stdlib.h>
 
@@ -335,6 +336,9 @@ static int pready(struct rz_request *request, const struct partition_set *set)
         return error;
     }
     for (int i = 0; i < set->n && send->error == MPI_SUCCESS; i++) {
+        if (request->bounces) {
+            rz_bounces_fill_partition(request->bounces, partition_at(set, i));
+        }
         error = send_partition(send, partition_at(set, i));
         if (error == RZM_ROLLBACK) {
             return error;
@@ -405,6 +409,9 @@ int rzm_parrived(struct rz_request *request, int partition, int *flag)
     bool arrived = true;
     if (request) {
         error = rz_partitioned_arrived(request, partition, &arrived);
+    }
+    if (error == MPI_SUCCESS && arrived && request && request->bounces && request->active) {
+        rz_bounces_empty_partition(request->bounces, partition);
     }
     if (error == MPI_SUCCESS) {
         *flag = arrived;

@@ -5,6 +5,8 @@
  */
 #include "mpi/request/request.h"
 
+#include "mpi/request/bounce.h"
+
 #include <stdlib.h>
 
 #define CHUNK 64
@@ -88,6 +90,9 @@ static void complete_more(struct rz_request *request)
     }
     free(request->packed);
     request->packed = NULL;
+    if (request->bounces && request->error != RZM_ROLLBACK) {
+        rz_bounces_empty(request->bounces);
+    }
     if (request->flags & RZ_REQUEST_DETACHED) {
         rz_request_destroy(request);
     }
@@ -105,9 +110,22 @@ void rz_request_complete(struct rz_request *request, int error)
     rz_engine.completions++;
     rz_engine.troubles += error != MPI_SUCCESS;
     uint32_t more = request->flags & (RZ_REQUEST_BSEND | RZ_REQUEST_DETACHED);
-    if (__builtin_expect(more != 0 || request->serial != 0 || request->packed, 0)) {
+    bool owns = request->packed || request->bounces;
+    if (__builtin_expect(more != 0 || request->serial != 0 || owns, 0)) {
         complete_more(request);
     }
+}
+
+int rzm_bounce_bind(struct rz_bounce **bounce, struct rz_request *request)
+{
+    struct rz_bounce *alone = NULL;
+    bool ended = request->complete && !(request->flags & RZ_REQUEST_PERSISTENT);
+    int error = rz_bounces_add(ended ? &alone : &request->bounces, bounce);
+    if (alone) {
+        rz_bounces_empty(alone);
+        rz_bounces_free(alone);
+    }
+    return error;
 }
 
 void rz_request_clear(struct rz_request *request)
@@ -125,6 +143,10 @@ void rz_request_clear(struct rz_request *request)
     if (request->packed) {
         free(request->packed);
         request->packed = NULL;
+    }
+    if (request->bounces) {
+        rz_bounces_free(request->bounces);
+        request->bounces = NULL;
     }
 }
 

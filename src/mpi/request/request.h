@@ -18,6 +18,7 @@
 #include "mpi/request/match_entry.h"
 
 struct rz_request;
+struct rz_bounce; /* bounce.h */
 
 /* What differs between kinds of requests. Functions may be NULL. */
 struct rz_request_class {
@@ -102,12 +103,13 @@ struct rz_request {
     /* Point-to-point (p2p.c). */
     struct rz_match_entry match;   /* a receive: its key */
     struct rz_send_desc send_desc; /* the message in the transport */
-    void *buffer;                  /* the user's */
+    void *buffer;                  /* the user's, or a bounce buffer */
     MPI_Count count;
     struct rz_datatype *datatype; /* retained; NULL: none */
     void *packed; /* owned until complete: packed data of a non-contiguous datatype, or the payload
                      of a buffered send */
     size_t bytes; /* send: length of the payload; receive: length of the user's buffer */
+    struct rz_bounce *bounces; /* owned: buffers in the place of sections; NULL: none */
     uint64_t serial;   /* a send that may wait for its receiver: its name in answers; also of a
                           receive with ANSWER_DUE; 0: none */
     int peer, tag;     /* as the user gave them: destination or source, and tag */
@@ -136,6 +138,7 @@ static inline void rz_request_init(struct rz_request *request, const struct rz_r
     request->state = NULL;
     request->datatype = NULL;
     request->packed = NULL;
+    request->bounces = NULL;
     request->serial = 0;
     rz_status_set_empty(&request->status);
     if (comm) {
@@ -155,6 +158,10 @@ void rz_request_activate(struct rz_request *request);
  * activate, if the operation is done at once.
  */
 void rz_request_complete(struct rz_request *request, int error);
+
+/* RZ_Bounce_bind: *bounce becomes the request's, or ends at once if the request is complete and
+ * does not start again. MPI_ERR_ARG: *bounce is NULL. */
+int rzm_bounce_bind(struct rz_bounce **bounce, struct rz_request *request);
 
 /* Destroys a request that is complete or was never active, unless it is shared. */
 void rz_request_destroy(struct rz_request *request);

@@ -2,6 +2,7 @@
 /* MPI_Wait, MPI_Test and variants; freeing and cancelling. */
 #include "mpi/request/wait.h"
 
+#include "mpi/request/bounce.h"
 #include "mpi/request/grequest.h"
 
 #include <stdio.h>
@@ -571,13 +572,21 @@ static int refuse_start(const struct rz_request *request, const char *name)
                                                                    "already");
 }
 
+static int start_one(struct rz_request *request)
+{
+    if (request->bounces) {
+        rz_bounces_fill(request->bounces);
+    }
+    return request->class->start(request);
+}
+
 int rzm_start(struct rz_request *request)
 {
     int error = rz_engine_begin();
     if (error == MPI_SUCCESS && !is_startable(request)) {
         error = refuse_start(request, "request");
     }
-    return error != MPI_SUCCESS ? error : request->class->start(request);
+    return error != MPI_SUCCESS ? error : start_one(request);
 }
 
 /* If one request cannot be started, none is. But of a request that is listed twice, the first entry
@@ -593,7 +602,7 @@ int rzm_startall(int count, MPI_Request *handles)
                 snprintf(name, sizeof(name), "array_of_requests[%d]", i);
                 error = refuse_start(request, name);
             } else if (pass == 1) {
-                error = request->class->start(request);
+                error = start_one(request);
             }
         }
     }

@@ -26,6 +26,9 @@ struct rz_basic {
     uint8_t way;      /* enum rz_external */
 };
 
+/* The predefined type. */
+struct rz_datatype *rz_datatype_of_basic(const struct rz_basic *basic);
+
 struct rz_piece {
     MPI_Count offset;             /* of the first repetition, from the origin of the element */
     MPI_Count repeat;             /* >= 1 */

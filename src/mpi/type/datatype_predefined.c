@@ -99,6 +99,11 @@ static const uint8_t numbers[0x100] = {RZ_PLAIN_TYPES(PLAIN_NUMBER) RZ_PAIR_TYPE
 struct rz_datatype *const rz_datatypes_named[0x100] = {RZ_PLAIN_TYPES(PLAIN_ADDRESS)
                                                            RZ_PAIR_TYPES(PAIR_ADDRESS)};
 
+struct rz_datatype *rz_datatype_of_basic(const struct rz_basic *basic)
+{
+    return &predefined[basic - basics];
+}
+
 enum rz_number rz_number_of(const struct rz_datatype *datatype)
 {
     unsigned handle = datatype->object.predefined;
