@@ -15,6 +15,7 @@
 #include <mpi-ext.h>
 #include <mpi.h>
 #include <rhizome/checkpoint.h>
+#include <rhizome/section.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -93,7 +94,14 @@ static inline size_t rz_mpifort_length(int64_t n)
  * if comm is wrong. */
 enum rz_mpifort_side { RZ_MPIFORT_SOURCES, RZ_MPIFORT_DESTINATIONS };
 int rz_mpifort_peers(MPI_Comm comm);
+int rz_mpifort_members(MPI_Comm comm); /* of the local group */
+int rz_mpifort_rank(MPI_Comm comm);
 int rz_mpifort_degree(MPI_Comm comm, enum rz_mpifort_side side);
+
+/* Whether this process has the root's buffer in a rooted collective operation; whether it has that
+ * of the others, as the root of an intra-communicator does, too. */
+bool rz_mpifort_is_root(MPI_Comm comm, MPI_Fint root);
+bool rz_mpifort_is_leaf(MPI_Comm comm, MPI_Fint root);
 
 /* Reports an error to the handler of MPI_COMM_SELF, and returns it. */
 int rz_mpifort_report(int error);
@@ -116,14 +124,50 @@ bool rz_mpifort_has_gaps(const CFI_cdesc_t *buffer);
 /* Reports such a buffer to the error handler: an error of the class MPI_ERR_BUFFER. */
 int rz_mpifort_gaps(void);
 
+/* Whether one item of the datatype lies in the first element of the buffer. */
+bool rz_mpifort_is_within(const CFI_cdesc_t *buffer, MPI_Fint datatype);
+
 /*
  * If the buffer has gaps, *datatype becomes one that describes `count` of the *datatype given, and
  * *made is set: the call then moves one of it, and rz_mpifort_section_end frees it. Errors have
- * been reported: MPI_ERR_BUFFER for a datatype that is not predefined, or contiguous or a duplicate
- * of such a one; MPI_ERR_COUNT for more than the section has.
+ * been reported: MPI_ERR_TYPE for an item that lies across elements; MPI_ERR_COUNT for more than
+ * the section has.
  */
 int rz_mpifort_section(const CFI_cdesc_t *buffer, MPI_Count count, MPI_Fint *datatype, bool *made);
 void rz_mpifort_section_end(bool made, MPI_Fint datatype);
+
+/* An array of counts or displacements: default integers or wide ones; NULL both: none. */
+struct rz_mpifort_numbers {
+    const MPI_Fint *narrow;
+    const int64_t *wide;
+};
+
+/* What a call does with a buffer: n blocks from block `first` on, at their displacements or one
+ * behind the other. n 0: MPI ignores the buffer at this process. */
+struct rz_mpifort_blocks {
+    MPI_Count n, first;
+    MPI_Count count; /* of items in each block, without `counts` */
+    struct rz_mpifort_numbers counts, displs;
+    MPI_Fint type;
+    const MPI_Fint *types; /* of each block; displacements are bytes then */
+    bool partitions;       /* each block is a partition */
+};
+
+/* The bounce buffers of a call that has a request. */
+enum { RZ_MPIFORT_BUFFERS = 2 };
+struct rz_mpifort_bounces {
+    int n, error; /* error has been reported */
+    RZ_Bounce bounce[RZ_MPIFORT_BUFFERS];
+};
+
+/* The address to be passed to MPI: of a bounce buffer, if the buffer has gaps and no error came
+ * before. use: RZ_BOUNCE_READ or RZ_BOUNCE_WRITE. Arguments that the call will refuse get none. */
+void *rz_mpifort_bounce(struct rz_mpifort_bounces *bounces, const CFI_cdesc_t *buffer,
+                        const struct rz_mpifort_blocks *blocks, int use);
+
+/* The call has ended with this error: its request gets the buffers, or they are freed. Returns the
+ * error of both. */
+int rz_mpifort_bounces_end(struct rz_mpifort_bounces *bounces, const MPI_Fint *request, int error);
 
 /* ---- Attributes (mpifort_attributes.c) ---- */
 

@@ -168,13 +168,41 @@ void rz_mpifort_buffer_addr(void *argument, void *address, int error)
 
 /* ---- Lengths ---- */
 
+int rz_mpifort_members(MPI_Comm comm)
+{
+    int n = 0;
+    (void)PMPI_Comm_size(comm, &n);
+    return n;
+}
+
+int rz_mpifort_rank(MPI_Comm comm)
+{
+    int rank = 0;
+    (void)PMPI_Comm_rank(comm, &rank);
+    return rank;
+}
+
+static bool is_inter(MPI_Comm comm)
+{
+    int inter = 0;
+    return PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter;
+}
+
 int rz_mpifort_peers(MPI_Comm comm)
 {
-    int inter = 0, n = 0;
-    if (PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS) {
-        (void)(inter ? PMPI_Comm_remote_size(comm, &n) : PMPI_Comm_size(comm, &n));
-    }
+    int n = 0;
+    (void)(is_inter(comm) ? PMPI_Comm_remote_size(comm, &n) : PMPI_Comm_size(comm, &n));
     return n;
+}
+
+bool rz_mpifort_is_root(MPI_Comm comm, MPI_Fint root)
+{
+    return is_inter(comm) ? root == MPI_ROOT : root == rz_mpifort_rank(comm);
+}
+
+bool rz_mpifort_is_leaf(MPI_Comm comm, MPI_Fint root)
+{
+    return !is_inter(comm) || root >= 0;
 }
 
 int rz_mpifort_degree(MPI_Comm comm, enum rz_mpifort_side side)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Buffers of mpi_f08 whose elements have gaps between them, as those of a(1,:): refused, or, where
- * one count and one datatype say what a call moves, described by a datatype. A copy would have to
- * live until the call is complete.
+ * Buffers of mpi_f08 whose elements have gaps between them, as those of a(1,:). Where one count and
+ * one datatype say what a call moves, a datatype describes them; in other calls with a request a
+ * bounce buffer stands for them, which belongs to the request; memory that MPI keeps for itself
+ * must have none.
  */
 #include <pthread.h>
 
@@ -36,8 +37,8 @@ static void make_gaps_code(void)
     }
     PMPI_Add_error_string(gaps_code,
                           "MPI_ERR_BUFFER: the buffer is a section of an array with gaps, "
-                          "which this call cannot describe by a datatype: pass the first "
-                          "element and a derived datatype, or a whole array");
+                          "which this call does not take: pass a whole array, or a section "
+                          "without gaps");
 }
 
 int rz_mpifort_gaps(void)
@@ -182,6 +183,28 @@ static int section_type(const CFI_cdesc_t *section, const struct items *items, M
     return error;
 }
 
+/* The section as the library takes it. */
+static RZ_Section section_of(const CFI_cdesc_t *buffer)
+{
+    RZ_Section section = {.base = buffer->base_addr,
+                          .element_bytes = (MPI_Count)buffer->elem_len,
+                          .rank = buffer->rank};
+    for (int i = 0; i < buffer->rank; i++) {
+        section.extents[i] = buffer->dim[i].extent;
+        section.strides[i] = buffer->dim[i].sm;
+    }
+    return section;
+}
+
+/* Any datatype. */
+static int section_type_of(const CFI_cdesc_t *buffer, MPI_Count count, MPI_Datatype of,
+                           MPI_Datatype *type)
+{
+    RZ_Section section = section_of(buffer);
+    int error = RZ_Type_create_section(&section, count, of, type);
+    return error != MPI_SUCCESS ? error : PMPI_Type_commit(type);
+}
+
 int rz_mpifort_section(const CFI_cdesc_t *buffer, MPI_Count count, MPI_Fint *datatype, bool *made)
 {
     struct items items;
@@ -197,16 +220,15 @@ int rz_mpifort_section(const CFI_cdesc_t *buffer, MPI_Count count, MPI_Fint *dat
     for (int i = 0; i < buffer->rank; i++) {
         elements *= buffer->dim[i].extent;
     }
-    if (!items_of(given, &items) || (MPI_Count)buffer->elem_len % items.size != 0) {
-        return rz_mpifort_gaps();
-    }
-    if (items.n == 0) {
+    bool whole = items_of(given, &items) && (MPI_Count)buffer->elem_len % items.size == 0;
+    if (whole && items.n == 0) {
         return MPI_SUCCESS; /* nothing moves */
     }
-    if (count > elements * ((MPI_Count)buffer->elem_len / items.size) / items.n) {
+    if (whole && count > elements * ((MPI_Count)buffer->elem_len / items.size) / items.n) {
         return rz_mpifort_report(MPI_ERR_COUNT);
     }
-    int error = section_type(buffer, &items, count * items.n, &type);
+    int error = whole ? section_type(buffer, &items, count * items.n, &type)
+                      : section_type_of(buffer, count, given, &type);
     *made = error == MPI_SUCCESS;
     if (*made) {
         *datatype = PMPI_Type_toint(type);
@@ -220,4 +242,133 @@ void rz_mpifort_section_end(bool made, MPI_Fint datatype)
         MPI_Datatype type = PMPI_Type_fromint(datatype);
         PMPI_Type_free(&type); /* a call that is not complete keeps it */
     }
+}
+
+bool rz_mpifort_is_within(const CFI_cdesc_t *buffer, MPI_Fint datatype)
+{
+    MPI_Count bytes = 0;
+    MPI_Datatype type = PMPI_Type_fromint(datatype);
+    return !rz_mpifort_has_gaps(buffer) || type == MPI_DATATYPE_NULL ||
+           PMPI_Type_size_c(type, &bytes) != MPI_SUCCESS || bytes <= (MPI_Count)buffer->elem_len;
+}
+
+/* ---- A section as a bounce buffer ---- */
+
+static MPI_Count number_at(struct rz_mpifort_numbers numbers, MPI_Count i)
+{
+    return numbers.narrow ? numbers.narrow[i] : numbers.wide ? numbers.wide[i] : 0;
+}
+
+static bool are_there(struct rz_mpifort_numbers numbers)
+{
+    return numbers.narrow || numbers.wide;
+}
+
+static MPI_Count count_of(const struct rz_mpifort_blocks *blocks, MPI_Count i)
+{
+    return are_there(blocks->counts) ? number_at(blocks->counts, blocks->first + i) : blocks->count;
+}
+
+static MPI_Datatype type_of(const struct rz_mpifort_blocks *blocks, MPI_Count i)
+{
+    return PMPI_Type_fromint(blocks->types ? blocks->types[blocks->first + i] : blocks->type);
+}
+
+/* Whether the call will refuse them; or there is nothing to move. */
+static bool blocks_are_nothing(const struct rz_mpifort_blocks *blocks)
+{
+    MPI_Count items = 0;
+    for (MPI_Count i = 0; i < blocks->n; i++) {
+        MPI_Count count = count_of(blocks, i);
+        if (count < 0 || (count > 0 && type_of(blocks, i) == MPI_DATATYPE_NULL)) {
+            return true;
+        }
+        items += count;
+    }
+    return items == 0;
+}
+
+/* The datatype of blocks with displacements: one item of it is all of them. */
+static int blocks_type(const struct rz_mpifort_blocks *blocks, MPI_Datatype *type)
+{
+    size_t n = (size_t)blocks->n;
+    MPI_Count *lengths = calloc(n, sizeof(*lengths)), *places = calloc(n, sizeof(*places));
+    MPI_Datatype *types = calloc(n, sizeof(*types));
+    MPI_Count used = 0, lb, extent = 1;
+    int error = lengths && places && types ? MPI_SUCCESS : rz_mpifort_no_memory();
+    for (MPI_Count i = 0; i < blocks->n && error == MPI_SUCCESS; i++) {
+        if (count_of(blocks, i) == 0) {
+            continue;
+        }
+        lengths[used] = count_of(blocks, i);
+        types[used] = type_of(blocks, i);
+        error = blocks->types ? MPI_SUCCESS : PMPI_Type_get_extent_c(types[used], &lb, &extent);
+        places[used++] = number_at(blocks->displs, blocks->first + i) * extent;
+    }
+    error = error != MPI_SUCCESS ? error
+                                 : PMPI_Type_create_struct_c(used, lengths, places, types, type);
+    free(lengths);
+    free(places);
+    free(types);
+    return error;
+}
+
+/* *n items of *type are what the call touches; *made: it is to be freed. */
+static int blocks_items(const struct rz_mpifort_blocks *blocks, MPI_Count *n, MPI_Datatype *type,
+                        bool *made)
+{
+    *n = 1;
+    *made = true;
+    if (are_there(blocks->displs)) {
+        return blocks_type(blocks, type);
+    }
+    if (blocks->partitions) {
+        *n = blocks->n;
+        return PMPI_Type_contiguous_c(blocks->count, type_of(blocks, 0), type);
+    }
+    *n = 0;
+    for (MPI_Count i = 0; i < blocks->n; i++) {
+        *n += count_of(blocks, i);
+    }
+    *type = type_of(blocks, 0);
+    *made = false;
+    return MPI_SUCCESS;
+}
+
+void *rz_mpifort_bounce(struct rz_mpifort_bounces *bounces, const CFI_cdesc_t *buffer,
+                        const struct rz_mpifort_blocks *blocks, int use)
+{
+    void *address = buffer->base_addr;
+    if (bounces->error != MPI_SUCCESS || !rz_mpifort_has_gaps(buffer) ||
+        blocks_are_nothing(blocks)) {
+        return address;
+    }
+    RZ_Section section = section_of(buffer);
+    MPI_Count n;
+    MPI_Datatype type;
+    bool made;
+    bounces->error = blocks_items(blocks, &n, &type, &made);
+    if (bounces->error != MPI_SUCCESS) {
+        return address;
+    }
+    bounces->error =
+        RZ_Bounce_create(&section, n, type, use | (blocks->partitions ? RZ_BOUNCE_PARTITIONS : 0),
+                         &address, &bounces->bounce[bounces->n]);
+    bounces->n += bounces->error == MPI_SUCCESS;
+    if (made) {
+        PMPI_Type_free(&type);
+    }
+    return address;
+}
+
+int rz_mpifort_bounces_end(struct rz_mpifort_bounces *bounces, const MPI_Fint *request, int error)
+{
+    for (int i = 0; i < bounces->n; i++) {
+        if (error == MPI_SUCCESS) {
+            error = RZ_Bounce_bind(&bounces->bounce[i], PMPI_Request_fromint(*request));
+        } else {
+            RZ_Bounce_free(&bounces->bounce[i]);
+        }
+    }
+    return error;
 }

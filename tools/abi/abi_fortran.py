@@ -49,13 +49,31 @@ LENGTHS = ("incount", "count", "max_datatypes", "n")
 INDICES = {"indx": r"MPI_(Waitany|Testany|Request_get_status_any)",
            "array_of_indices": r"MPI_(Waitsome|Testsome|Request_get_status_some)"}
 
-# Procedures without a request that keep the address of a buffer: like those with one they take descriptors of buffers in mpi_f08.
-KEEPS = re.compile(r"MPI_(Put|Get|(Get_)?accumulate|Fetch_and_op|Compare_and_swap|Win_(create|attach)|File_\w+_begin|"
+# Procedures without a request that keep or need the address of a buffer: like those with one they take descriptors of buffers in mpi_f08.
+KEEPS = re.compile(r"MPI_(Put|Get|(Get_)?accumulate|Fetch_and_op|Compare_and_swap|Win_(create|attach)|File_\w+_(begin|end)|Get_address|"
                    r"(\w+_)?(Buffer_attach|attach_buffer))(_c)?|RZ_Checkpoint_protect", re.IGNORECASE)
 
 # Those of them that move one count of one datatype, which may be a derived one: the datatype can describe a section with gaps.
 SECTIONS = re.compile(r"MPI_(I[bsr]?send|Irecv|Imrecv|[BSR]?send_init|Recv_init|Isendrecv(_replace)?|Ibcast|Bcast_init|"
                       r"R?(Put|Get|Accumulate|Get_accumulate)|File_i(read|write)\w*|File_\w+_begin)(_c)?", re.IGNORECASE)
+
+# Those that look at the first element alone, or at the address alone.
+FIRSTS = re.compile(r"MPI_(Fetch_and_op|Compare_and_swap|File_\w+_end|Get_address)(_c)?", re.IGNORECASE)
+
+# The other ones with a request: how many blocks of each buffer they use, as expressions of C; a buffer that MPI ignores has none.
+ROOT, LEAF = "rz_mpifort_is_root(c_comm, *root)", "rz_mpifort_is_leaf(c_comm, *root)"
+PEERS, MEMBERS = "rz_mpifort_peers(c_comm)", "rz_mpifort_members(c_comm)"
+IN_PLACE = "rz_mpifort_address(sendbuf->base_addr) == MPI_IN_PLACE"
+AT_ROOT = f"{ROOT} ? {PEERS} : 0"
+SOURCES, DESTINATIONS = (f"rz_mpifort_degree(c_comm, RZ_MPIFORT_{side})" for side in ("SOURCES", "DESTINATIONS"))
+BLOCKS = [(re.compile(rf"MPI_I?({pattern})(_init)?(_c)?", re.IGNORECASE), blocks) for pattern, blocks in (
+    ("allgatherv?", {"sendbuf": "1", "recvbuf": PEERS}), ("alltoall[vw]?", {"sendbuf": PEERS, "recvbuf": PEERS}),
+    ("gatherv?", {"sendbuf": LEAF, "recvbuf": AT_ROOT}), ("scatterv?", {"sendbuf": AT_ROOT, "recvbuf": LEAF}),
+    ("reduce", {"sendbuf": LEAF, "recvbuf": ROOT}), ("allreduce|scan|exscan", {"sendbuf": "1", "recvbuf": "1"}),
+    # In place the receive buffer has the data of all members.
+    ("reduce_scatter(_block)?", {"sendbuf": MEMBERS, "recvbuf": f"{IN_PLACE} ? {MEMBERS} : 1"}),
+    ("neighbor_allgatherv?", {"sendbuf": "1", "recvbuf": SOURCES}), ("neighbor_alltoall[vw]?", {"sendbuf": DESTINATIONS, "recvbuf": SOURCES}),
+    ("p(send|recv)", {"buf": "*partitions"}))]
 
 # Count and datatype of a buffer.
 COUNTED = {"buf": ("count", "datatype"), "buffer": ("count", "datatype"), "sendbuf": ("sendcount", "sendtype"),
@@ -167,8 +185,14 @@ class Call:
         return [i for i in self.items if i.what == "choice"] if keeps else []
 
     @property
-    def takes_sections(self):
-        return bool(SECTIONS.fullmatch(self.name))
+    def section_way(self):
+        """What becomes of a section with gaps: a datatype describes it; first: its first element is enough; blocks: a bounce buffer stands for
+        it; or it is refused."""
+        return ("datatype" if SECTIONS.fullmatch(self.name) else "first" if FIRSTS.fullmatch(self.name) else "blocks" if self.blocks else "refused")
+
+    @property
+    def blocks(self):
+        return next((blocks for pattern, blocks in BLOCKS if pattern.fullmatch(self.name)), {}) if self.described and self.item("request") else {}
 
     @property
     def described_symbol(self):
@@ -197,4 +221,4 @@ def calls(tables):
     return made
 
 
-__all__ = ["calls", "Call", "Item", "HANDLES", "KINDS", "STRINGS", "LENGTHS", "WEIGHTS", "COUNTED", "Parameter"]
+__all__ = ["calls", "Call", "Item", "HANDLES", "KINDS", "STRINGS", "LENGTHS", "WEIGHTS", "COUNTED", "IN_PLACE", "Parameter"]

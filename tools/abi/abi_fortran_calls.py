@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The C functions that a Fortran program calls, mpi_send_ and pmpi_send_: each converts its arguments and calls the C function."""
 
-from abi_fortran import COUNTED, HANDLES, LENGTHS, STRINGS, WEIGHTS, calls
+from abi_fortran import COUNTED, HANDLES, IN_PLACE, LENGTHS, STRINGS, WEIGHTS, calls
 from abi_tables import fold
 
 HEAD = """\
@@ -178,8 +178,15 @@ class Text:
             return f"RZ_F_OF({self.call.symbol})({', '.join([*arguments, 'ierror'])});"
 
         lines = [f"void RZ_F({self.call.described_symbol})({', '.join([*parameters, 'MPI_Fint *ierror'])})", "{"]
-        if self.call.takes_sections:
-            lines += [f"    if (!({gaps})) {{", "        " + call({}), "        return;", "    }", *self.sections(buffers, call)]
+        way = self.call.section_way
+        if way in ("datatype", "blocks"):
+            inside = self.sections(buffers, call) if way == "datatype" else self.bounces(buffers, names)
+            lines += [f"    if (!({gaps})) {{", "        " + call({}), "        return;", "    }", *inside]
+        elif way == "first":
+            if self.call.item("datatype"):
+                within = " && ".join(f"rz_mpifort_is_within({name}, *datatype)" for name in buffers)
+                lines += [f"    if (!({within})) {{", "        rz_mpifort_return(ierror, rz_mpifort_gaps());", "        return;", "    }"]
+            lines.append("    " + call({}))
         else:
             lines += [f"    if ({gaps}) {{", "        rz_mpifort_return(ierror, rz_mpifort_gaps());", "        return;", "    }", "    " + call({})]
         return "\n" + fold("\n".join([*lines, "}", ""])) + "\n"
@@ -197,6 +204,42 @@ class Text:
         ends = [f"    rz_mpifort_section_end(is_{name}, c_{COUNTED[name][1]});" for name in buffers]
         return [*before, "    int c_error = MPI_SUCCESS;", *after, "    if (c_error == MPI_SUCCESS) {", "        " + call(other),
                 "    } else {", "        rz_mpifort_return(ierror, c_error);", "    }", *ends]
+
+    def bounces(self, buffers, names):
+        """Each buffer with gaps is replaced by a bounce buffer, which the request gets."""
+        own = self.call.item("comm") and any("c_comm" in n for n in self.call.blocks.values())
+        lines = [f"    MPI_Comm c_comm = {self.c('Comm_fromint')}(*comm);"] if own else []
+        lines.append("    struct rz_mpifort_bounces bounces = {0};")
+        for name in buffers:
+            use = "RZ_BOUNCE_READ" if self.call.item(name).p.is_const else "RZ_BOUNCE_WRITE"
+            lines += [f"    struct rz_mpifort_blocks of_{name} = {{{self.blocks_of(name)}}};",
+                      f"    void *c_{name} = rz_mpifort_bounce(&bounces, {name}, &of_{name}, {use});"]
+        arguments = ", ".join(["c_" + n if n in buffers else n for n in names] + ["&c_error"])
+        return [*lines, "    MPI_Fint c_error = bounces.error;", "    if (c_error == MPI_SUCCESS) {",
+                f"        RZ_F_OF({self.call.symbol})({arguments});", "    }",
+                "    rz_mpifort_return(ierror, rz_mpifort_bounces_end(&bounces, request, c_error));"]
+
+    def blocks_of(self, name):
+        """The initialiser of struct rz_mpifort_blocks."""
+        side = {"sendbuf": "send", "recvbuf": "recv"}.get(name, "")
+        has = self.call.item
+        given = {"n": self.call.blocks[name]}
+        count = next(c for c in (side + "count", side + "counts", "recvcount", "recvcounts", "count") if has(c))
+        displs = next((d for d in (side[:1] + "displs", "displs") if side and has(d) and count == side + "counts"), None)
+        datatype = next(d for d in (side + "type", side + "types", "datatype") if has(d))
+        width = "wide" if has(count).base == "MPI_Count" else "narrow"
+        if count.endswith("s"):
+            given["counts." + width] = count
+            if "reduce_scatter" in self.call.name.lower() and name == "recvbuf":
+                given["first"] = f"{IN_PLACE} ? 0 : rz_mpifort_rank(c_comm)"
+        else:
+            given["count"] = "*" + count
+        if displs:
+            given["displs." + ("wide" if has(displs).base != "int" else "narrow")] = displs
+        given["types" if datatype.endswith("s") else "type"] = datatype if datatype.endswith("s") else "*" + datatype
+        if has("partitions"):
+            given["partitions"] = "true"
+        return ", ".join(f".{key} = {value}" for key, value in given.items())
 
     def text(self):
         """What Fortran may call of this procedure."""

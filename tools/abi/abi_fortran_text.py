@@ -31,8 +31,8 @@ FUNCTIONS = ["MPI_NULL_COPY_FN", "MPI_DUP_FN", "MPI_NULL_DELETE_FN", "MPI_COMM_N
              "MPI_TYPE_NULL_DELETE_FN", "MPI_WIN_NULL_COPY_FN", "MPI_WIN_DUP_FN",
              "MPI_WIN_NULL_DELETE_FN", "MPI_CONVERSION_FN_NULL", "MPI_CONVERSION_FN_NULL_C"]
 
-# Without values: what the standard asks programs to look at.
-SWITCHES = [("MPI_SUBARRAYS_SUPPORTED", ".false."), ("MPI_ASYNC_PROTECTS_NONBLOCKING", ".false.")]
+# What the standard asks programs to look at: the value in mpif.h and mpi, and in mpi_f08, which alone has descriptors of buffers.
+SWITCHES = [("MPI_SUBARRAYS_SUPPORTED", ".false.", ".true."), ("MPI_ASYNC_PROTECTS_NONBLOCKING", ".false.", ".false.")]
 
 ULFM = ["MPI_ERR_PROC_FAILED", "MPI_ERR_PROC_FAILED_PENDING", "MPI_ERR_REVOKED"]
 
@@ -95,7 +95,7 @@ def mpif(tables):
         out += [fixed(f"INTEGER {name}"), fixed(f"PARAMETER ({name}={value})")]
     for name, kind in OTHER_KINDS.items():
         out += [fixed(f"INTEGER({kind}) {name}"), fixed(f"PARAMETER ({name}=-1)")]
-    for name, value in SWITCHES:
+    for name, value, _ in SWITCHES:
         out += [fixed(f"LOGICAL {name}"), fixed(f"PARAMETER ({name}={value})")]
     out += [fixed(line) for line in variables(old=True)]
     for name in FUNCTIONS:
@@ -305,10 +305,10 @@ def functions(prefixes):
     return "".join([*out, "end interface\n\n"])
 
 
-def constants(tables):
+def constants(tables, new=False):
     out = [f"integer, parameter :: {name} = {value}\n" for name, value in integers(tables)]
     out += [f"integer({kind}), parameter :: {name} = -1\n" for name, kind in OTHER_KINDS.items()]
-    out += [f"logical, parameter :: {name} = {value}\n" for name, value in SWITCHES]
+    out += [f"logical, parameter :: {name} = {there if new else value}\n" for name, value, there in SWITCHES]
     return "".join(out)
 
 
@@ -508,8 +508,7 @@ subroutine MPI_Status_f082f(f08_status, f_status, ierror)
 end subroutine
 
 subroutine MPI_F_sync_reg(buf)
-  type(*), dimension(*) :: buf
-!GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+  type(*), dimension(..), asynchronous :: buf
 end subroutine
 
 """
@@ -518,7 +517,7 @@ end subroutine
 def module_f08(tables):
     standard, _ = calls(tables)
     # Components of type(MPI_Status) have these names.
-    ints = re.sub(r"integer, parameter :: MPI_(SOURCE|TAG|ERROR) = .*\n", "", constants(tables))
+    ints = re.sub(r"integer, parameter :: MPI_(SOURCE|TAG|ERROR) = .*\n", "", constants(tables, new=True))
     typed = "".join(f"type({t}), parameter :: {name} = {t}({value})\n" for t, name, value in handles(tables))
     common = "".join(line + "\n" for line in variables(old=False))
     head, body = operators()
