@@ -9,7 +9,7 @@ mpi_run(nodes requests_any RZRUN -n 3 --nodes 3)
 find_program(VALGRIND valgrind)
 if(VALGRIND)
   add_test(NAME requests_any_counted
-           COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/requests_any.py $<TARGET_FILE:requests_any>)
+           COMMAND Python3::Interpreter -B ${PROJECT_SOURCE_DIR}/tests/counted.py $<TARGET_FILE:requests_any> *Waitany)
   set_tests_properties(requests_any_counted PROPERTIES LABELS mpi)
 endif()
 mpi_program(requests_user)

@@ -2,7 +2,7 @@
 /*
  * Loops that end the requests of a long array one by one, or some at a time: each is found once,
  * whatever the program does with the array between two calls. With the argument N: nothing but such
- * a loop over N receives, whose instructions requests_any.py counts.
+ * a loop over N receives, whose instructions tests/counted.py counts.
  */
 #include <stdbool.h>
 

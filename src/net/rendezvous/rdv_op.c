@@ -2,9 +2,11 @@
 /* Operations: their queues and their ends. */
 #include "net/rendezvous/rendezvous.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NEXT(op) ((op)->net_private[RZ_RDV_NEXT])
+#define BEFORE(op) ((op)->net_private[RZ_RDV_BEFORE])
 
 uint64_t rz_rdv_op_get(const struct rz_net_op *op, enum rz_rdv_slot slot)
 {
@@ -17,15 +19,84 @@ void rz_rdv_op_set(struct rz_net_op *op, enum rz_rdv_slot slot, uint64_t value)
     op->net_private[slot] = (void *)(uintptr_t)value;
 }
 
+/* ---- Queues ---- */
+
+/* A shorter queue is searched. */
+#define INDEX_FROM 32
+
+/* The place in the index at which the search for id begins. */
+static size_t index_home(const struct rz_rdv_queue *queue, uint64_t id)
+{
+    return (size_t)(id * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (queue->places - 1);
+}
+
+static void index_put(struct rz_rdv_queue *queue, struct rz_net_op *op)
+{
+    size_t at = index_home(queue, rz_rdv_op_get(op, RZ_RDV_ID));
+    while (queue->index[at]) {
+        at = (at + 1) & (queue->places - 1);
+    }
+    queue->index[at] = op;
+}
+
+static void index_free(struct rz_rdv_queue *queue)
+{
+    free(queue->index);
+    queue->index = NULL;
+    queue->places = 0;
+}
+
+/* Keeps half of the index free, at least. Without memory for it the queue is searched. */
+static void index_grow(struct rz_rdv_queue *queue)
+{
+    if (!queue->by_id || queue->length < INDEX_FROM || 2 * queue->length <= queue->places) {
+        return;
+    }
+    size_t places = queue->places > 0 ? queue->places : INDEX_FROM;
+    while (places < 4 * queue->length) {
+        places *= 2;
+    }
+    index_free(queue);
+    queue->index = calloc(places, sizeof(struct rz_net_op *));
+    queue->places = queue->index ? places : 0;
+    for (struct rz_net_op *op = queue->index ? queue->first : NULL; op; op = NEXT(op)) {
+        index_put(queue, op);
+    }
+}
+
+/* What the probing had moved away from the free place is moved back. */
+static void index_remove(struct rz_rdv_queue *queue, const struct rz_net_op *op)
+{
+    size_t mask = queue->places - 1;
+    size_t hole = index_home(queue, rz_rdv_op_get(op, RZ_RDV_ID));
+    while (queue->index[hole] != op) {
+        hole = (hole + 1) & mask;
+    }
+    for (size_t at = (hole + 1) & mask; queue->index[at]; at = (at + 1) & mask) {
+        size_t home = index_home(queue, rz_rdv_op_get(queue->index[at], RZ_RDV_ID));
+        if (((at - home) & mask) >= ((at - hole) & mask)) {
+            queue->index[hole] = queue->index[at];
+            hole = at;
+        }
+    }
+    queue->index[hole] = NULL;
+}
+
 void rz_rdv_queue_put(struct rz_rdv_queue *queue, struct rz_net_op *op)
 {
     NEXT(op) = NULL;
+    BEFORE(op) = queue->last;
     if (queue->last) {
         NEXT(queue->last) = op;
     } else {
         queue->first = op;
     }
     queue->last = op;
+    queue->length++;
+    if (queue->index) {
+        index_put(queue, op);
+    }
+    index_grow(queue);
 }
 
 struct rz_net_op *rz_rdv_queue_take(struct rz_rdv_queue *queue)
@@ -39,6 +110,13 @@ struct rz_net_op *rz_rdv_queue_take(struct rz_rdv_queue *queue)
 
 struct rz_net_op *rz_rdv_queue_find(const struct rz_rdv_queue *queue, uint64_t id)
 {
+    if (queue->index) {
+        size_t at = index_home(queue, id);
+        while (queue->index[at] && rz_rdv_op_get(queue->index[at], RZ_RDV_ID) != id) {
+            at = (at + 1) & (queue->places - 1);
+        }
+        return queue->index[at];
+    }
     struct rz_net_op *op = queue->first;
     while (op && rz_rdv_op_get(op, RZ_RDV_ID) != id) {
         op = NEXT(op);
@@ -48,19 +126,27 @@ struct rz_net_op *rz_rdv_queue_find(const struct rz_rdv_queue *queue, uint64_t i
 
 void rz_rdv_queue_remove(struct rz_rdv_queue *queue, struct rz_net_op *op)
 {
-    struct rz_net_op *before = NULL;
-    for (struct rz_net_op *at = queue->first; at != op; at = NEXT(at)) {
-        before = at;
+    struct rz_net_op *before = BEFORE(op), *next = NEXT(op);
+    if (queue->index) {
+        index_remove(queue, op);
     }
     if (before) {
-        NEXT(before) = NEXT(op);
+        NEXT(before) = next;
     } else {
-        queue->first = NEXT(op);
+        queue->first = next;
     }
-    if (queue->last == op) {
+    if (next) {
+        BEFORE(next) = before;
+    } else {
         queue->last = before;
     }
+    queue->length--;
+    if (queue->length == 0) {
+        index_free(queue);
+    }
 }
+
+/* ---- Ends ---- */
 
 static bool queue_holds(const struct rz_rdv_queue *queue, const struct rz_net_op *op)
 {

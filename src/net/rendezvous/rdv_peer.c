@@ -76,6 +76,7 @@ struct rz_rdv_peer *rz_rdv_peer_meet(struct rz_net *net, uint64_t name)
     peer->net = net;
     peer->name = name;
     peer->status = RZ_ERR_CLOSED;
+    peer->offered.by_id = peer->fetching.by_id = true;
     struct rz_rdv_peer **bucket = &net->buckets[bucket_of(net, name)];
     peer->next_in_bucket = *bucket;
     *bucket = peer;

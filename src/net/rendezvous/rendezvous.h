@@ -60,16 +60,21 @@ struct rz_carrier_ops {
 
 /* Uses of rz_net_op.net_private. */
 enum rz_rdv_slot {
-    RZ_RDV_NEXT,  /* the following operation of a queue */
-    RZ_RDV_DATA,  /* the user's memory */
-    RZ_RDV_BYTES, /* its length; after the end: the status */
-    RZ_RDV_ID,    /* of the offer */
-    RZ_RDV_DONE,  /* bytes sent or received */
+    RZ_RDV_NEXT,   /* the following operation of a queue */
+    RZ_RDV_BEFORE, /* the one before it */
+    RZ_RDV_DATA,   /* the user's memory */
+    RZ_RDV_BYTES,  /* its length; after the end: the status */
+    RZ_RDV_ID,     /* of the offer; not changed while the operation is in a queue by id */
+    RZ_RDV_DONE,   /* bytes sent or received */
 };
 
-/* First in, first out. */
+/* First in, first out; a queue by id also finds an operation in constant time. */
 struct rz_rdv_queue {
     struct rz_net_op *first, *last;
+    size_t length;
+    bool by_id;
+    struct rz_net_op **index; /* open addressing by RZ_RDV_ID; NULL: few operations, or no memory */
+    size_t places;            /* of the index, a power of 2 */
 };
 
 enum rz_rdv_state {
