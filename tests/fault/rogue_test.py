@@ -17,6 +17,7 @@ import launch_rig as rig  # noqa: E402
 
 OPTIONS = argparse.Namespace(seeds="1..4", messages=300, budget=0.0)
 HONEST = ROGUES = 3
+REFUSALS_SAID = 3  # by a daemon, of each process
 # Right; a rank was killed, by itself or its daemon, or by its alarm; a process that a rogue has spawned could not be executed.
 STATUSES = {0, 128 + 9, 128 + 14, rig.NOT_FOUND}
 DAEMONS = r"(?m)^.*(?:assertion failed|Sanitizer|runtime error|node \d+ (?:has )?(?:failed|is lost)).*$"
@@ -31,6 +32,8 @@ class Rogues(rig.LaunchTest):
         self.assertEqual(result.out.count("right\n"), HONEST, told)
         self.assertIn(result.status, STATUSES, told)
         self.assertIsNone(re.search(DAEMONS, result.err), told)
+        for rank in range(6):
+            self.assertLessEqual(result.err.count(f"rank {rank} is refused: "), REFUSALS_SAID, told)
         return result
 
     def each(self, when):

@@ -55,6 +55,7 @@ struct rz_child {
     bool hung; /* the watchdog found that it hangs */
     /* Its program could not be executed; a process of the job had requested it. */
     bool not_executed;
+    uint32_t refusals;    /* how many of its messages were answered by REFUSED */
     bool store_refused;   /* it was told that its checkpoint pieces are not kept */
     bool marked;          /* it has marked an iteration (RZ_Progress_mark) */
     uint64_t iteration;   /* the last one marked */

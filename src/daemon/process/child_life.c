@@ -321,6 +321,7 @@ static void process_exited(struct rz_child *p, int status)
         }
     }
     rz_link_router_drain(p);
+    rz_link_router_tell_refusals(p);
     rz_child_tell_traffic(p);
     life->config.exiting(life->config.arg);
     bool plain = !p->joined && p->service != RZ_CHILD_CONNECTED && rz_child_process_exited(status);

@@ -83,11 +83,25 @@ void rz_link_router_send_raw(struct rz_child *p, const void *bytes, size_t n)
     }
 }
 
+/* So many refusals of a process are reported when they happen; the others are counted. */
+#define REFUSALS_SAID 3
+
 void rz_link_router_refuse(struct rz_child *p, const char *reason)
 {
     const struct rz_link_message message = {.type = RZ_LINK_REFUSED, .refused = {.reason = reason}};
-    rz_report_log(&p->all->own->report, 0, "rank %u is refused: %s", p->rank, reason);
+    if (p->refusals < REFUSALS_SAID) {
+        rz_report_log(&p->all->own->report, 0, "rank %u is refused: %s", p->rank, reason);
+    }
+    p->refusals += p->refusals < UINT32_MAX;
     send_to(p, &message, NULL, 0);
+}
+
+void rz_link_router_tell_refusals(const struct rz_child *p)
+{
+    if (p->refusals > REFUSALS_SAID) {
+        rz_report_log(&p->all->own->report, 0, "rank %u was refused %u times in all", p->rank,
+                      p->refusals);
+    }
 }
 
 /* ---- receiving ---- */

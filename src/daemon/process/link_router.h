@@ -69,7 +69,11 @@ void rz_link_router_send_raw(struct rz_child *process, const void *bytes, size_t
 rz_status_t rz_link_router_send_to(const struct rz_children *children, uint32_t rank,
                                    const struct rz_link_message *message, int fd);
 
-/* Sends REFUSED, and reports a line to the user. */
+/* Sends REFUSED, and reports a line to the user; of a process that sends without end a few lines
+ * only. */
 void rz_link_router_refuse(struct rz_child *process, const char *reason);
+
+/* The process has ended: reports how often it was refused, if not all of it was said. */
+void rz_link_router_tell_refusals(const struct rz_child *process);
 
 #endif
