@@ -133,6 +133,19 @@ class Rzps(rig.LaunchTest):
         self.assertEqual(len(self.pages()), 1)
         self.end(run)
 
+    def test_silent_clients_turn_no_other_away(self):
+        run = self.begin(rig.program("launch_waits"), "receive", processes=2, nodes=1)
+        (job,) = self.pages()
+        visitors = [socket.socket(socket.AF_UNIX) for _ in range(20)]
+        for visitor in visitors:
+            visitor.connect(f"\0rhizome/{os.geteuid()}/{job['job']}/0")
+            visitor.settimeout(rig.HANG_S)
+        visitors[-1].sendall(b"status\n")  # it waits until silent ones have been hung up on
+        self.assertEqual(visitors[-1].recv(1), b"{")
+        for visitor in visitors:
+            visitor.close()
+        self.end(run)
+
     def test_other_hosts(self):
         """They are played on this machine, so that each daemon is there several times. tests/hosts has real ones."""
         run = self.begin(rig.program("launch_waits"), "receive", processes=4, nodes=2)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Others wait in the backlog until one of them ends. */
 #define VISITS_MAX 16
 #define QUESTION_BYTES_MAX 64
 #define REFUSAL_BYTES_MAX 512
@@ -29,13 +30,23 @@ struct visit {
 
 struct rz_control {
     struct rz_control_config config;
-    int fd;
     struct rz_loop_listener listener;
     struct visit visits[VISITS_MAX];
 };
 
+static struct visit *visit_free_entry(struct rz_control *control)
+{
+    for (size_t i = 0; i < VISITS_MAX; i++) {
+        if (!control->visits[i].control) {
+            return &control->visits[i];
+        }
+    }
+    return NULL;
+}
+
 static void visit_end(struct visit *visit)
 {
+    struct rz_control *control = visit->control;
     rz_loop_free(visit->readable);
     rz_loop_free(visit->writable);
     rz_loop_free(visit->bound);
@@ -44,6 +55,7 @@ static void visit_end(struct visit *visit)
     }
     free(visit->answer);
     *visit = (struct visit){0};
+    rz_loop_listen_again(&control->listener); /* there is room again */
 }
 
 static void visit_overdue(evutil_socket_t fd, short what, void *arg)
@@ -144,7 +156,7 @@ static void visit_readable(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-static rz_status_t visit_begin(struct visit *visit, struct rz_control *control, int fd)
+static void visit_begin(struct visit *visit, struct rz_control *control, int fd)
 {
     struct event_base *base = control->config.own->base;
     *visit = (struct visit){.control = control, .fd = fd};
@@ -161,28 +173,22 @@ static rz_status_t visit_begin(struct visit *visit, struct rz_control *control, 
     } else {
         visit_end(visit);
     }
-    return status;
 }
 
 static void a_process_comes(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_control *control = arg;
-    int visitor;
-    rz_status_t status;
+    rz_status_t status = RZ_OK;
+    struct visit *visit;
+    int from;
     (void)what;
-    while ((status = rz_local_accept(fd, &visitor)) == RZ_OK) {
-        size_t i = 0;
-        while (i < VISITS_MAX && control->visits[i].control) {
-            i++;
-        }
-        if (i == VISITS_MAX) {
-            close(visitor);
-        } else {
-            visit_begin(&control->visits[i], control, visitor);
-        }
+    while ((visit = visit_free_entry(control)) && (status = rz_local_accept(fd, &from)) == RZ_OK) {
+        visit_begin(visit, control, from);
     }
-    if (status != RZ_IN_PROGRESS) {
-        rz_loop_listen_rest(&control->listener);
+    if (!visit) {
+        rz_loop_listen_full(&control->listener);
+    } else if (status != RZ_IN_PROGRESS) {
+        rz_loop_listen_rest(&control->listener); /* no descriptor is left for it */
     }
 }
 
@@ -193,11 +199,11 @@ rz_status_t rz_control_open(struct rz_control **control, const struct rz_control
         return RZ_ERR_NO_MEMORY;
     }
     made->config = *config;
-    made->fd = -1;
-    rz_status_t status = rz_local_listen(config->own->job.id, config->own->job.node, &made->fd);
+    made->listener = RZ_LOOP_LISTENER_NONE;
+    int fd;
+    rz_status_t status = rz_local_listen(config->own->job.id, config->own->job.node, &fd);
     if (status == RZ_OK) {
-        status =
-            rz_loop_listen(config->own->base, &made->listener, made->fd, a_process_comes, made);
+        status = rz_loop_listen(config->own->base, &made->listener, fd, a_process_comes, made);
     }
     if (status != RZ_OK) {
         rz_control_close(made);
@@ -218,8 +224,5 @@ void rz_control_close(struct rz_control *control)
         }
     }
     rz_loop_listen_end(&control->listener);
-    if (control->fd >= 0) {
-        close(control->fd);
-    }
     free(control);
 }

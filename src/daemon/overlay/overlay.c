@@ -187,9 +187,10 @@ rz_status_t rz_overlay_open(struct rz_overlay **result, struct event_base *base,
         return RZ_ERR_NO_MEMORY;
     }
     overlay->base = base;
-    overlay->listen_fd = overlay->udp_fd = -1;
+    overlay->accepting = RZ_LOOP_LISTENER_NONE;
+    overlay->udp_fd = -1;
     overlay->own.tcp = overlay->own.udp = rz_address_at(address, 0);
-    rz_status_t status = rz_socket_listen(&overlay->own.tcp, &overlay->listen_fd);
+    rz_status_t status = rz_socket_listen(&overlay->own.tcp, &overlay->accepting.fd);
     if (status == RZ_OK) {
         status = rz_socket_datagram(&overlay->own.udp, &overlay->udp_fd);
     }
@@ -273,9 +274,6 @@ void rz_overlay_close(struct rz_overlay *overlay)
     rz_overlay_faults_close(overlay->faults);
     rz_datagrams_close(overlay->datagrams);
     sodium_memzero(overlay->key, sizeof(overlay->key));
-    if (overlay->listen_fd >= 0) {
-        close(overlay->listen_fd);
-    }
     if (overlay->udp_fd >= 0) {
         close(overlay->udp_fd);
     }

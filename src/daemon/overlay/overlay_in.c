@@ -272,8 +272,9 @@ rz_status_t rz_overlay_receive_begin(struct rz_overlay *overlay)
                                             proofs_out_of_patience, overlay) != RZ_OK) {
         return RZ_ERR_NO_MEMORY;
     }
+    struct rz_loop_listener *accepting = &overlay->accepting;
     rz_status_t status =
-        rz_loop_listen(overlay->base, &overlay->accepting, overlay->listen_fd, accept_one, overlay);
+        rz_loop_listen(overlay->base, accepting, accepting->fd, accept_one, overlay);
     if (status != RZ_OK) {
         return status;
     }

@@ -61,7 +61,7 @@ struct place {
 
 struct rz_overlay {
     struct event_base *base;
-    int listen_fd, udp_fd;
+    int udp_fd;
     struct place own;
     struct rz_loop_listener accepting;
     struct event *arriving, *reporting, *patience;

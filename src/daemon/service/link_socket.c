@@ -25,7 +25,6 @@ struct caller {
 
 struct rz_link_socket {
     struct rz_link_socket_config config;
-    int fd;
     struct rz_loop_listener listener;
     struct caller callers[CALLERS_MAX];
     uint8_t buffer[RZ_LINK_MESSAGE_MAX];
@@ -50,7 +49,7 @@ static void caller_end(struct caller *caller)
         close(caller->fd);
     }
     *caller = (struct caller){.fd = -1};
-    rz_loop_listen_again(at->fd, 0, &at->listener); /* there is room again */
+    rz_loop_listen_again(&at->listener); /* there is room again */
 }
 
 static void caller_overdue(evutil_socket_t fd, short what, void *arg)
@@ -130,7 +129,7 @@ static void socket_readable(evutil_socket_t fd, short what, void *arg)
         caller_begin(caller, at, from);
     }
     if (!caller) {
-        event_del(at->listener.readable);
+        rz_loop_listen_full(&at->listener);
     } else if (status != RZ_IN_PROGRESS) {
         rz_loop_listen_rest(&at->listener); /* no descriptor is left for it */
     }
@@ -145,12 +144,13 @@ rz_status_t rz_link_socket_open(struct rz_link_socket **result,
         return RZ_ERR_NO_MEMORY;
     }
     at->config = *config;
-    at->fd = -1;
+    at->listener = RZ_LOOP_LISTENER_NONE;
+    int fd;
     randombytes_buf(&token, sizeof(token));
     token |= token == 0;
-    rz_status_t status = rz_link_socket_listen(token, config->own->job.node, &at->fd);
+    rz_status_t status = rz_link_socket_listen(token, config->own->job.node, &fd);
     if (status == RZ_OK) {
-        status = rz_loop_listen(config->own->base, &at->listener, at->fd, socket_readable, at);
+        status = rz_loop_listen(config->own->base, &at->listener, fd, socket_readable, at);
     }
     if (status != RZ_OK) {
         rz_link_socket_close(at);
@@ -173,8 +173,5 @@ void rz_link_socket_close(struct rz_link_socket *at)
         }
     }
     rz_loop_listen_end(&at->listener);
-    if (at->fd >= 0) {
-        close(at->fd);
-    }
     free(at);
 }

@@ -9,6 +9,7 @@
 #include <rhizome/types.h>
 
 #include <event2/event.h>
+#include <unistd.h>
 
 /* Priorities of events: reports of failures are handled before everything else. */
 enum { RZ_LOOP_PRIORITY_FAILURE, RZ_LOOP_PRIORITY_OTHER, RZ_LOOP_PRIORITIES };
@@ -63,29 +64,39 @@ static inline void rz_loop_free(struct event *event)
 }
 
 /*
- * A socket that accepts connections. Where the system has no descriptor or memory for one more, the
- * socket stays readable: it rests for a while, so that the loop does not spin. What connects
- * meanwhile waits in the system's queue.
+ * A socket that accepts connections, and its descriptor. What connects while this daemon takes no
+ * connection waits in the system's queue, which has a bound; the one behind it is refused.
+ *   - No descriptor or memory is left for one more (rz_loop_listen_rest): the socket stays
+ *     readable, so it rests for a while, and the loop does not spin.
+ *   - This daemon has as many strangers as it bears (rz_loop_listen_full): the socket rests until
+ *     one of them ends (rz_loop_listen_again).
  */
 #define RZ_LOOP_REST_NS (20 * RZ_MILLISECOND)
 struct rz_loop_listener {
+    int fd; /* -1: none */
     struct event *readable, *again;
 };
+#define RZ_LOOP_LISTENER_NONE ((struct rz_loop_listener){.fd = -1})
 
-static inline void rz_loop_listen_again(evutil_socket_t fd, short what, void *arg)
+static inline void rz_loop_listen_again(struct rz_loop_listener *listener)
 {
-    struct rz_loop_listener *listener = arg;
-    (void)fd, (void)what;
     event_del(listener->again);
     event_add(listener->readable, NULL);
 }
 
-/* Calls accept whenever there is something to accept. *listener must stay where it is until
- * rz_loop_listen_end, which is needed after an error, too. */
+static inline void rz_loop_listener_rested(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    rz_loop_listen_again(arg);
+}
+
+/* Calls accept whenever there is something to accept. Owns fd from here on, also after an error.
+ * *listener must stay where it is until rz_loop_listen_end, which is needed after an error, too. */
 static inline rz_status_t rz_loop_listen(struct event_base *base, struct rz_loop_listener *listener,
                                          int fd, event_callback_fn accept, void *arg)
 {
-    rz_status_t status = rz_loop_timer(base, &listener->again, rz_loop_listen_again, listener);
+    *listener = (struct rz_loop_listener){.fd = fd};
+    rz_status_t status = rz_loop_timer(base, &listener->again, rz_loop_listener_rested, listener);
     return status == RZ_OK
                ? rz_loop_watch(base, &listener->readable, fd, EV_READ | EV_PERSIST, accept, arg)
                : status;
@@ -98,11 +109,20 @@ static inline void rz_loop_listen_rest(struct rz_loop_listener *listener)
     rz_loop_arm_every(listener->again, RZ_LOOP_REST_NS);
 }
 
+static inline void rz_loop_listen_full(struct rz_loop_listener *listener)
+{
+    event_del(listener->readable);
+}
+
+/* Closes the socket. */
 static inline void rz_loop_listen_end(struct rz_loop_listener *listener)
 {
     rz_loop_free(listener->readable);
     rz_loop_free(listener->again);
-    *listener = (struct rz_loop_listener){NULL, NULL};
+    if (listener->fd >= 0) {
+        close(listener->fd);
+    }
+    *listener = RZ_LOOP_LISTENER_NONE;
 }
 
 #endif
