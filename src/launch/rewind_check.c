@@ -2,14 +2,15 @@
 /* The runs of --rewind-check, and the answer. */
 #include "launch/rewind_check.h"
 
+#include "base/printable.h"
 #include "launch/attempts.h"
 #include "outcome/exit_codes.h"
 #include "port/clock.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,10 +67,9 @@ static void print_line(char *to, size_t max, struct rz_check_text line)
         return;
     }
     *to++ = '"';
-    for (size_t i = 0; i < n; i++) {
-        *to++ = isprint(line.at[i]) ? (char)line.at[i] : '?';
-    }
-    snprintf(to, 8, "%s\"", n < line.n ? "..." : "");
+    memcpy(to, line.at, n);
+    rz_printable(to, n, "");
+    snprintf(to + n, 8, "%s\"", n < line.n ? "..." : "");
 }
 
 static void name_difference(char *to, size_t max, const struct rz_check_difference *found)

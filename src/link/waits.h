@@ -14,6 +14,7 @@
 #ifndef RZ_LINK_WAITS_H
 #define RZ_LINK_WAITS_H
 
+#include "base/printable.h"
 #include "link/decisions.h"
 #include "link/traffic_counts.h"
 #include "wire/wait_text.h"
@@ -116,7 +117,8 @@ static inline void rz_wait_write(struct rz_wait *wait, const struct rz_wait_text
     atomic_store_explicit(&wait->sequence, sequence + 2, memory_order_release);
 }
 
-/* Daemon: true when wait is in use and *text is complete. */
+/* Daemon: true when wait is in use and *text is complete. Its texts may be shown on a terminal,
+ * whatever the process has written. */
 static inline bool rz_wait_read(struct rz_wait *wait, struct rz_wait_text *text)
 {
     uint64_t words[sizeof(wait->words) / sizeof(wait->words[0])];
@@ -133,6 +135,8 @@ static inline bool rz_wait_read(struct rz_wait *wait, struct rz_wait_text *text)
     memcpy(text, words, sizeof(*text));
     text->call[RZ_WAIT_CALL_BYTES - 1] = '\0'; /* the process may not have ended the text */
     text->name[RZ_WAIT_NAME_BYTES - 1] = '\0';
+    rz_printable(text->call, strlen(text->call), "");
+    rz_printable(text->name, strlen(text->name), "");
     return true;
 }
 

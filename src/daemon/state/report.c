@@ -3,6 +3,7 @@
  * sink. */
 #include "daemon/state/report.h"
 
+#include "base/printable.h"
 #include "base/trace.h"
 #include "port/clock.h"
 #include "port/terminal.h"
@@ -11,6 +12,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void rz_report_log(const struct rz_report *report, uint32_t level, const char *format, ...)
 {
@@ -22,6 +24,7 @@ void rz_report_log(const struct rz_report *report, uint32_t level, const char *f
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
+    rz_printable(line, strlen(line), "\t");
     if (report->tap.line && report->tap.line(report->tap.arg, line)) {
         return;
     }
@@ -84,9 +87,10 @@ void rz_report_event(const struct rz_report *report, const struct rz_launch_even
     if (event->at_ns == 0) {
         message.event.at_ns = rz_clock_now();
     }
-    if (!event->note) {
-        message.event.note = "";
-    }
+    char note[RZ_REPORT_REASON_MAX];
+    snprintf(note, sizeof(note), "%s", event->note ? event->note : "");
+    rz_printable(note, strlen(note), "\t");
+    message.event.note = note;
     trace_record(&message.event);
     rz_report_send(report, &message);
 }
@@ -96,6 +100,7 @@ void rz_report_aborted(const struct rz_report *report, uint32_t rank, uint32_t c
 {
     char words[RZ_REPORT_REASON_MAX]; /* a process, or a program of another MPI, may say more */
     snprintf(words, sizeof(words), "%s", reason);
+    rz_printable(words, strlen(words), "\t");
     const struct rz_launch_message message = {
         .type = RZ_LAUNCH_ABORTED, .aborted = {.rank = rank, .code = code, .reason = words}};
     rz_report_send(report, &message);

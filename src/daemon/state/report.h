@@ -2,7 +2,8 @@
 /*
  * What this daemon reports: lines for the user, and messages for rzrun about what has happened
  * here. The modules above set where they go: the stream to rzrun is the sink, and a detached job
- * sets a tap in front of it, which sees everything first.
+ * sets a tap in front of it, which sees everything first. Parts of lines, notes and reasons are
+ * texts of processes: what a terminal could take for a command is replaced here (base/printable.h).
  */
 #ifndef RZ_DAEMON_REPORT_H
 #define RZ_DAEMON_REPORT_H

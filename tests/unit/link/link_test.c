@@ -747,88 +747,6 @@ static void the_link_survives_exec_and_tells_of_failure(void **state)
                      RZ_ERR_CLOSED);
 }
 
-static void the_last_decision_on_each_communicator_is_found(void **state)
-{
-    (void)state;
-    static struct rz_decisions decisions;
-    uint64_t words[RZ_DECISION_WORDS_MAX], found[RZ_DECISION_WORDS_MAX];
-    for (uint32_t i = 0; i < RZ_DECISION_WORDS_MAX; i++) {
-        words[i] = 1000 + i;
-    }
-    assert_int_equal(rz_decision_read(&decisions, 0, 0, found), 0);
-    rz_decision_write(&decisions.cached[0], 7, 1, words, 5);
-    rz_decision_write(&decisions.cached[1], 8, 1, words, RZ_DECISION_WORDS_MAX);
-    assert_int_equal(rz_decision_read(&decisions, 7, 1, found), 5);
-    assert_memory_equal(found, words, 5 * sizeof(*words));
-    assert_int_equal(rz_decision_read(&decisions, 8, 1, found), RZ_DECISION_WORDS_MAX);
-    assert_memory_equal(found, words, sizeof(words));
-    assert_int_equal(rz_decision_read(&decisions, 7, 2, found), 0);
-    assert_int_equal(rz_decision_read(&decisions, 9, 1, found), 0);
-    rz_decision_write(&decisions.cached[0], 7, 2, words + 1, 3);
-    assert_int_equal(rz_decision_read(&decisions, 7, 1, found), 0);
-    assert_int_equal(rz_decision_read(&decisions, 7, 2, found), 3);
-    assert_memory_equal(found, words + 1, 3 * sizeof(*words));
-    rz_decision_write(&decisions.cached[0], 7, 3, words, RZ_DECISION_WORDS_MAX + 1);
-    assert_int_equal(rz_decision_read(&decisions, 7, 3, found), 0);
-    /* Killed while writing. */
-    atomic_fetch_add(&decisions.cached[1].sequence, 1);
-    assert_int_equal(rz_decision_read(&decisions, 8, 1, found), 0);
-}
-
-static void *write_decisions(void *arg)
-{
-    struct rz_decisions *decisions = arg;
-    uint64_t words[20];
-    for (uint64_t number = 1; number <= 200000; number++) {
-        for (uint32_t i = 0; i < 20; i++) {
-            words[i] = number;
-        }
-        rz_decision_write(&decisions->cached[3], 5, number, words, 20);
-    }
-    return NULL;
-}
-
-static void a_decision_that_is_read_is_whole(void **state)
-{
-    (void)state;
-    static struct rz_decisions decisions;
-    uint64_t found[RZ_DECISION_WORDS_MAX];
-    pthread_t writer;
-    assert_int_equal(pthread_create(&writer, NULL, write_decisions, &decisions), 0);
-    for (uint64_t number = 1; number < 200000;) {
-        uint64_t now = atomic_load(&decisions.cached[3].number);
-        number = now > number ? now : number;
-        if (rz_decision_read(&decisions, 5, number, found) == 20) {
-            for (uint32_t i = 0; i < 20; i++) {
-                assert_int_equal(found[i], number);
-            }
-        }
-    }
-    pthread_join(writer, NULL);
-}
-
-/* ---- The time for which calls have waited ---- */
-
-static void waiting_time_adds_up(void **state)
-{
-    static struct rz_waits waits;
-    (void)state;
-    assert_int_equal(rz_waits_waited_ns(&waits, 1000), 0);
-    rz_waits_end(&waits, 1000); /* of a wait before the process was restored */
-    rz_waits_begin(&waits, 1000);
-    assert_int_equal(rz_waits_waited_ns(&waits, 1400), 400);
-    rz_waits_begin(&waits, 1500); /* another thread, at the same time */
-    rz_waits_end(&waits, 1600);
-    assert_int_equal(rz_waits_waited_ns(&waits, 1700), 700);
-    rz_waits_end(&waits, 1800);
-    assert_int_equal(rz_waits_waited_ns(&waits, 5000), 800);
-    rz_waits_begin(&waits, 6000);
-    rz_waits_end(&waits, 6100);
-    assert_int_equal(rz_waits_waited_ns(&waits, 9000), 900);
-    atomic_store(&waits.waited, UINT64_MAX); /* a process that lies */
-    assert_int_equal(rz_waits_waited_ns(&waits, 9000), 0);
-}
-
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "program") == 0) {
@@ -836,9 +754,6 @@ int main(int argc, char **argv)
     }
 #define LINK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_decision_on_each_communicator_is_found),
-        cmocka_unit_test(a_decision_that_is_read_is_whole),
-        cmocka_unit_test(waiting_time_adds_up),
         LINK_TEST(a_process_without_a_daemon_is_a_job_of_its_own),
         LINK_TEST(joining_tells_everything),
         LINK_TEST(what_does_not_fit_is_refused),
