@@ -227,12 +227,12 @@ int rz_mpifort_query(void *extra, MPI_Status *status);
 int rz_mpifort_free(void *extra);
 int rz_mpifort_cancel(void *extra, int complete);
 
-/* Data representations. */
+/* Data representations: their functions, too. */
 typedef void rz_mpifort_extent(MPI_Fint *type, MPI_Aint *extent, MPI_Aint *extra, MPI_Fint *error);
 struct rz_mpifort_datarep {
     rz_mpifort_function *read, *write; /* NULL: MPI_CONVERSION_FN_NULL */
     rz_mpifort_extent *extent;
-    MPI_Aint extra;
+    MPI_Aint *extra; /* of the user, who may change it */
 };
 int rz_mpifort_extent_of(MPI_Datatype type, MPI_Aint *extent, void *extra);
 int rz_mpifort_read(void *user, MPI_Datatype type, int count, void *file, MPI_Offset at,

@@ -139,7 +139,7 @@ int rz_mpifort_extent_of(MPI_Datatype type, MPI_Aint *extent, void *extra)
 {
     struct rz_mpifort_datarep *datarep = extra;
     MPI_Fint error = MPI_SUCCESS, f_type = PMPI_Type_toint(type);
-    datarep->extent(&f_type, extent, &datarep->extra, &error);
+    datarep->extent(&f_type, extent, datarep->extra, &error);
     return error;
 }
 
@@ -149,7 +149,7 @@ int rz_mpifort_extent_of(MPI_Datatype type, MPI_Aint *extent, void *extra)
     {                                                                                              \
         struct rz_mpifort_datarep *datarep = extra;                                                \
         MPI_Fint error = MPI_SUCCESS, f_type = PMPI_Type_toint(datatype);                          \
-        ((type *)datarep->which)(user, &f_type, &count, file, &at, &datarep->extra, &error);       \
+        ((type *)datarep->which)(user, &f_type, &count, file, &at, datarep->extra, &error);        \
         return error;                                                                              \
     }
 CONVERSION(read, read, int, rz_mpifort_conversion)

@@ -338,7 +338,7 @@ void RZ_F(mpi_grequest_start_)(void (*query)(MPI_Aint *, MPI_Status *, MPI_Fint 
 }
 
 static struct rz_mpifort_datarep *datarep_new(rz_mpifort_function *read, rz_mpifort_function *write,
-                                              rz_mpifort_extent *extent, MPI_Aint extra)
+                                              rz_mpifort_extent *extent, MPI_Aint *extra)
 {
     struct rz_mpifort_datarep *made = malloc(sizeof(*made)); /* of the library for ever */
     if (made) {
@@ -355,7 +355,7 @@ static struct rz_mpifort_datarep *datarep_new(rz_mpifort_function *read, rz_mpif
                       size_t datarep_len)                                                          \
     {                                                                                              \
         char *c_datarep = rz_mpifort_string(datarep, datarep_len, false);                          \
-        struct rz_mpifort_datarep *made = datarep_new(read, write, extent, *extra);                \
+        struct rz_mpifort_datarep *made = datarep_new(read, write, extent, extra);                 \
         int error = c_datarep && made                                                              \
                         ? RZ_C(name)(c_datarep, made->read ? rz_mpifort_read##by : NULL,           \
                                      made->write ? rz_mpifort_write##by : NULL,                    \

@@ -16,6 +16,17 @@ subroutine MPI_Barrier(comm, ierror)
   call PMPI_Barrier(comm, ierror)
 end subroutine
 
+subroutine extent_of(datatype, extent, extra_state, ierror)
+  use mpi_f08
+  implicit none
+  type(MPI_Datatype) :: datatype
+  integer(MPI_ADDRESS_KIND) :: extent, extra_state
+  integer :: ierror
+  extra_state = extra_state + 1
+  extent = 4
+  ierror = merge(MPI_SUCCESS, MPI_ERR_TYPE, datatype == MPI_INTEGER)
+end subroutine
+
 program fortran_limits
   use counted
   use mpi_f08
@@ -41,6 +52,7 @@ program fortran_limits
   call wrong_arguments
   call gaps
   call sections
+  call representation
   call MPI_Barrier(MPI_COMM_WORLD)
   call MPI_Barrier(MPI_COMM_WORLD, ierror)
   call check(barriers == 2 .and. ierror == MPI_SUCCESS, 'a procedure of the program before that of the library')
@@ -197,6 +209,21 @@ contains
     call MPI_Win_fence(0, win)
     call check(all(b(1, 2:4) == 2000 * me + [62, 66, 70]) .and. count(b /= -1) == 3, 'MPI_Accumulate, MPI_Get')
     call MPI_Win_free(win)
+  end subroutine
+
+  ! The functions of a data representation get the variable of the program itself.
+  subroutine representation
+    integer(MPI_ADDRESS_KIND), save :: calls = 0
+    procedure(MPI_Datarep_extent_function) :: extent_of
+    type(MPI_File) :: fh
+    character(len=30) :: name
+    call MPI_Register_datarep('numbers', MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, calls)
+    write (name, '(a, i0)') 'fortran_limits_', me
+    call MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE + MPI_MODE_RDWR + MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, fh)
+    call MPI_File_set_view(fh, 0_MPI_OFFSET_KIND, MPI_INTEGER, MPI_INTEGER, 'numbers', MPI_INFO_NULL)
+    call MPI_File_write(fh, me, 1, MPI_INTEGER, MPI_STATUS_IGNORE)
+    call MPI_File_close(fh)
+    call check(calls > 0, 'extra_state of a data representation')
   end subroutine
 
   subroutine refused(what)
