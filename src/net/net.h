@@ -160,6 +160,13 @@ struct rz_net_ops {
     /* Whether operations are still pending after disconnects. */
     bool (*quiet)(struct rz_net *net);
 
+    /*
+     * Whether messages of that process may still arrive, which has ended: a connection on which it
+     * sends has not been read to its end. NULL: what it has sent is here once it has ended, or the
+     * transport cannot tell.
+     */
+    bool (*hears)(const struct rz_net *net, uint32_t slot, uint32_t incarnation);
+
     void (*close)(struct rz_net *net);
 };
 

@@ -221,8 +221,9 @@ static int await(struct exchange *e, bool (*done)(void *arg))
 
 /* That process is about to be marked as gone. Its lane may be given to another one before the call
  * that waits looks again. */
-static void leaving(uint32_t process)
+static void leaving(uint32_t process, bool exited)
 {
+    (void)exited;
     for (struct exchange *e = under_way; e; e = e->next) {
         for (uint32_t bits = e->missing; bits; bits &= bits - 1) {
             int rank = __builtin_ctz(bits);

@@ -122,9 +122,9 @@ bool rz_hooks_answers(const struct rz_setup_message *message)
     ASK(answers, (bool)false, message);
 }
 
-void rz_hooks_leaving(uint32_t process)
+void rz_hooks_leaving(uint32_t process, bool exited)
 {
-    TELL(leaving, process)
+    TELL(leaving, process, exited)
 }
 
 void rz_hooks_gone(uint32_t process, bool failed)

@@ -96,8 +96,9 @@ struct rz_hooks {
 
     /* ---- Processes (liveness.h) ---- */
 
-    /* That process is about to be marked as gone: receive what it has sent. */
-    void (*leaving)(uint32_t process);
+    /* That process is about to be marked as gone: receive what it has sent. exited: it has ended in
+     * order, and is no longer there, so that all it has sent will arrive. */
+    void (*leaving)(uint32_t process, bool exited);
     /* That process is gone; failed: it did not end in order. */
     void (*gone)(uint32_t process, bool failed);
     /* The board shows another process in that slot. */
@@ -151,7 +152,7 @@ void rz_hooks_check(rz_time now);
 void rz_hooks_board_changed(void);
 void rz_hooks_safe_point(void);
 bool rz_hooks_answers(const struct rz_setup_message *message);
-void rz_hooks_leaving(uint32_t process);
+void rz_hooks_leaving(uint32_t process, bool exited);
 void rz_hooks_gone(uint32_t process, bool failed);
 void rz_hooks_adopted(uint32_t slot);
 bool rz_hooks_holds(uint32_t process);

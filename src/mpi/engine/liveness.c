@@ -93,21 +93,27 @@ void rz_liveness_list_failed(uint32_t process)
 
 /* ---- A process is gone, another one is in its slot ---- */
 
+enum how_gone {
+    GONE_FAILED,
+    GONE_LEFT, /* in order; it may still be there */
+    GONE_EXITED,
+};
+
 /* The present process of that slot is gone. */
-static void member_gone(struct rz_member *member, bool failed)
+static void member_gone(struct rz_member *member, enum how_gone how)
 {
     uint32_t process = member->process;
     if (member->failed) {
         return;
     }
-    rz_hooks_leaving(process);
+    rz_hooks_leaving(process, how == GONE_EXITED);
     member->failed = true;
     rz_liveness.failures = true;
-    if (failed) {
+    if (how == GONE_FAILED) {
         RZ_TRACE(FAILURE_LEARNT, rz_process_slot(process), rz_board_incarnation(member->word), 0);
         rz_liveness_list_failed(process);
     }
-    rz_hooks_gone(process, failed);
+    rz_hooks_gone(process, how == GONE_FAILED);
 }
 
 /* Agreements exclude a process that has ended in order as they do a failed one; such a process is
@@ -120,7 +126,7 @@ void rz_liveness_learn_failure(uint32_t process)
                                              memory_order_acquire);
         bool ended = rz_board_incarnation(word) == rz_board_incarnation(member->word) &&
                      rz_board_state(word) == RZ_PROCESS_ENDED;
-        member_gone(member, !ended);
+        member_gone(member, ended ? GONE_EXITED : GONE_FAILED);
     }
 }
 
@@ -162,7 +168,7 @@ static void member_news(uint32_t slot, uint64_t word, bool ours)
     if (!gone || rz_engine.reinit_open) {
         return;
     }
-    member_gone(member, other || state != RZ_PROCESS_ENDED);
+    member_gone(member, ended ? GONE_EXITED : GONE_FAILED);
     if (other && !ours) {
         return;
     }
@@ -170,7 +176,7 @@ static void member_news(uint32_t slot, uint64_t word, bool ours)
         adopt(slot, word);
     }
     if (state != RZ_PROCESS_ALIVE) {
-        member_gone(member, state != RZ_PROCESS_ENDED);
+        member_gone(member, state == RZ_PROCESS_ENDED ? GONE_EXITED : GONE_FAILED);
         member->word = word;
     }
 }
@@ -180,7 +186,7 @@ void rz_liveness_ranks_left(void)
     for (uint32_t slot = 0; slot < rz_engine.info->n_ranks; slot++) {
         struct rz_member *member = &rz_liveness.members[slot];
         if (!member->failed) {
-            member_gone(member, false);
+            member_gone(member, GONE_LEFT);
             member->word = rz_board_rank_word(rz_board_incarnation(member->word),
                                               rz_board_node(member->word), RZ_PROCESS_ENDED);
         }

@@ -276,6 +276,17 @@ rz_status_t rz_paths_open(const struct rz_path_events *told)
     return open_shm();
 }
 
+bool rz_paths_hear(uint32_t slot, uint32_t incarnation)
+{
+    bool hears = false;
+    for (int i = 0; i < RZ_PATH_COUNT; i++) {
+        const struct rz_path *path = &rz_engine.paths[i];
+        hears = hears ||
+                (path->net && path->ops->hears && path->ops->hears(path->net, slot, incarnation));
+    }
+    return hears;
+}
+
 void rz_paths_forget(uint32_t slot, uint32_t incarnation)
 {
     struct rz_path *path = &rz_engine.paths[RZ_PATH_SHM];

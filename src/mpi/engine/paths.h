@@ -72,6 +72,9 @@ static inline unsigned rz_paths_progress(void)
     return events;
 }
 
+/* Whether messages of that process, which has ended, may still arrive (net/net.h). */
+bool rz_paths_hear(uint32_t slot, uint32_t incarnation);
+
 /* Whether a process of this node may be writing to a buffer of this one (rz_shm_shares). */
 bool rz_paths_shared(void);
 

@@ -11,6 +11,7 @@
 #include "mpi/engine/paths.h"
 #include "mpi/engine/peer.h"
 #include "mpi/engine/unstarted.h"
+#include "port/clock.h"
 
 /* A process to which we never sent sends to us: fetching from it, and its flow control, need a
  * connection to it. */
@@ -47,11 +48,20 @@ void rz_transport_close(void)
     rz_peers_forget();
 }
 
+/* The system ends the connections of a process that has exited. */
+#define LAST_BYTES_NS (2 * RZ_SECOND)
+
 /* A message that has arrived counts although its sender has failed since, so receive what lies here
- * while the epoch check still admits it. */
-static void leaving(uint32_t process)
+ * while the epoch check still admits it. Of a process that has ended in order also what is still on
+ * its way: the news of its end may be faster. */
+static void leaving(uint32_t process, bool exited)
 {
+    uint32_t slot = rz_process_slot(process), incarnation = rz_process_incarnation(process);
     for (int i = 0; i < 64 && rz_paths_progress() > 0; i++) {
+    }
+    rz_time bound = rz_clock_now() + LAST_BYTES_NS;
+    while (exited && rz_paths_hear(slot, incarnation) && rz_clock_now() < bound) {
+        rz_paths_progress();
     }
     rz_peer_close(rz_process_slot(process), true, RZ_ERR_PROC_FAILED);
 }

@@ -55,7 +55,7 @@ rz_status_t rz_tcp_open(const struct rz_tcp_config *config, struct rz_net **net,
                         const struct rz_net_ops **ops);
 
 /* What the module exports under the name rz_net_tcp_entry; its user is rz_tcp_open. */
-#define RZ_NET_TCP_VERSION 2
+#define RZ_NET_TCP_VERSION 3
 struct rz_net_tcp_entry {
     uint32_t version;
     const struct rz_net_ops *ops;

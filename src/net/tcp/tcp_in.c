@@ -77,6 +77,18 @@ void rz_tcp_in_close_all(struct rz_rdv_peer *peer)
     }
 }
 
+bool rz_tcp_in_hears(const struct rz_net *net, uint32_t slot, uint32_t incarnation)
+{
+    const struct rz_tcp_net *tcp = (const struct rz_tcp_net *)net;
+    for (const struct rz_tcp_in *in = tcp->proved; in; in = in->next) {
+        const struct rz_tcp_party *party = &in->shake.connector;
+        if (party->slot == slot && party->incarnation == incarnation && !in->ended) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void rz_tcp_in_free(struct rz_tcp_net *tcp)
 {
     struct rz_tcp_in *in;

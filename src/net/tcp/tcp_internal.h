@@ -113,6 +113,7 @@ rz_tcp_in_read(struct rz_tcp_in *in); /* the number of frames or pieces that hav
 void rz_tcp_in_drain(struct rz_rdv_peer *peer);
 void rz_tcp_in_close(struct rz_tcp_in *in);
 void rz_tcp_in_close_all(struct rz_rdv_peer *peer); /* its streams */
+bool rz_tcp_in_hears(const struct rz_net *net, uint32_t slot, uint32_t incarnation);
 void rz_tcp_in_tick(struct rz_tcp_net *tcp,
                     rz_time now); /* closes unauthenticated connections after their time limit */
 void rz_tcp_in_free(struct rz_tcp_net *tcp); /* those that are closed */

@@ -203,6 +203,7 @@ static const struct rz_net_ops operations = {
     .arm = arm,
     .fd = descriptor,
     .close = close_net,
+    .hears = rz_tcp_in_hears,
 };
 
 __attribute__((visibility("default"))) const struct rz_net_tcp_entry rz_net_tcp_entry = {
