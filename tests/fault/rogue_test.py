@@ -54,6 +54,21 @@ class Rogues(rig.LaunchTest):
     def test_after_mpi_finalize(self):
         self.each("left")
 
+    def ends(self, kind, told):
+        for nodes in "1", "2":
+            with self.subTest(kind=kind, nodes=nodes):
+                result = self.runs("-n", "2", "--nodes", nodes, "--oversubscribe", rig.program("rogue_bye"), kind)
+                self.assertEqual(result.out, f"{told}\n" * 2, result.err)
+
+    def test_bye_of_spawned_processes_amid_their_work(self):
+        self.ends("inter", "told")
+
+    def test_bye_amid_an_operation_that_succeeds_elsewhere(self):
+        self.ends("merged", "told")
+
+    def test_spawned_processes_that_end_after_their_part(self):
+        self.ends("freed", "right")
+
     def test_revocations_without_end(self):
         """Daemons remember each until the end of the job."""
         result = self.one(1, "revoke", {"RZ_REVOCATIONS_EACH": "50"})

@@ -9,6 +9,10 @@
 void rz_pending_give_up(struct rz_pending *pending, int error)
 {
     rz_pending_note(pending, error);
+    if (error == MPI_ERR_PROC_FAILED && !pending->whole->collectives_failed) {
+        /* The partner has ended in order, amid the operation. */
+        rz_absence_tell_all(pending->whole, pending->tag);
+    }
     for (size_t i = 0; i < pending->n; i++) {
         struct rz_request *request = pending->request[i];
         if (!request->complete && !(request->flags & RZ_REQUEST_SEND)) {
@@ -43,7 +47,12 @@ static int error_of_message(const struct rz_request *request)
 static void look_at(struct rz_pending *pending, const struct rz_request *request)
 {
     int error = request->complete ? error_of_message(request) : MPI_SUCCESS;
-    if (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE) {
+    if (__builtin_expect(error == MPI_SUCCESS, 1)) {
+        return;
+    }
+    if (error == MPI_ERR_TRUNCATE || pending->over || rz_engine.rollback) {
+        rz_pending_note(pending, error);
+    } else {
         rz_pending_give_up(pending, error);
     }
 }
@@ -100,7 +109,9 @@ static bool is_settled(void *arg)
 void rz_pending_collect(struct rz_pending *pending)
 {
     for (size_t i = 0; i < pending->n; i++) {
-        rz_pending_note(pending, error_of_message(pending->request[i]));
+        look_at(pending, pending->request[i]);
+    }
+    for (size_t i = 0; i < pending->n; i++) {
         rz_request_destroy(pending->request[i]);
     }
     pending->n = pending->complete = 0;

@@ -27,6 +27,10 @@ struct rz_inquiry {
 static struct rz_inquiry *unread;
 static struct rz_inquiry **unread_last = &unread;
 
+/* The collective operations of a communicator were stopped because of a message, not of the board:
+ * what waits there is to be asked about. */
+static bool asks_all;
+
 /* Other processes wait for what these messages say. */
 static _Noreturn void no_memory_to_tell(void)
 {
@@ -67,15 +71,14 @@ static void answer(const struct rz_question *question)
                                               .serial = NO_PROCESS});
 }
 
-/* If there is no open connection, none is opened for this message: it would not be complete before
- * the next call of MPI, in which this process answers inquiries anyway. */
-void rz_absence_tell(const struct rz_comm *comm, int peer, int tag)
+static void tell_absence(const struct rz_comm *comm, int peer, int tag, bool connects)
 {
     const struct rz_question about = {.process = rz_comm_process(comm, peer),
                                       .context =
                                           rz_comm_context(comm, RZ_CONTEXT_OFFSET_COLLECTIVE),
                                       .tag = tag};
-    if (about.process == rz_engine.self || !rz_peer_is_open(about.process) ||
+    if (about.process == rz_engine.self || rz_process_failed(about.process) ||
+        (!connects && !rz_peer_is_open(about.process)) ||
         rz_participation_is_asked(&rz_comm_whole(comm)->participations, &about)) {
         return;
     }
@@ -83,6 +86,40 @@ void rz_absence_tell(const struct rz_comm *comm, int peer, int tag)
                          (struct rz_envelope){.context = about.context,
                                               .tag = tag,
                                               .serial = failed_member(rz_comm_whole(comm))});
+}
+
+/* If there is no open connection, none is opened for this message: it would not be complete before
+ * the next call of MPI, in which this process answers inquiries anyway. */
+void rz_absence_tell(const struct rz_comm *comm, int peer, int tag)
+{
+    tell_absence(comm, peer, tag, false);
+}
+
+/* The collective operations of the communicator are stopped, which no failure on the board says. */
+static void stop(struct rz_comm *whole)
+{
+    if (!whole->collectives_failed) {
+        rz_comm_stop_collectives(whole);
+        asks_all = true;
+        rz_work_set(RZ_WORK_INQUIRIES, true);
+    }
+}
+
+static void tell_group(const struct rz_comm *comm, int tag)
+{
+    for (int peer = 0; peer < comm->remote->size; peer++) {
+        tell_absence(comm, peer, tag, true);
+    }
+}
+
+/* The others have no failure to ask about, so that each is told, connected or not. */
+void rz_absence_tell_all(struct rz_comm *whole, int tag)
+{
+    stop(whole);
+    tell_group(whole, tag);
+    if (whole->local) {
+        tell_group(whole->local, tag);
+    }
 }
 
 /* Messages that have arrived for an operation that failed here will meet no receive: drops them. */
@@ -198,7 +235,6 @@ static struct rz_inquiry *take_first(void)
     unread = inquiry->next;
     if (!unread) {
         unread_last = &unread;
-        rz_work_set(RZ_WORK_INQUIRIES, false);
     }
     return inquiry;
 }
@@ -224,7 +260,7 @@ static void inquiry_read(const struct rz_envelope *envelope)
     struct rz_comm *comm = rz_comm_by_context(envelope->context);
     if (comm) {
         comm = rz_comm_whole(comm);
-        rz_comm_stop_collectives(comm);
+        stop(comm);
         if (!rz_participation_ask(&comm->participations, &question)) {
             return;
         }
@@ -242,14 +278,15 @@ static bool waits_for(const struct rz_request *request, const struct rz_question
            rz_comm_process(request->comm, request->match.source) == absence->process;
 }
 
-/* A process without knowledge of a failure sends no such message. */
+/* The other process knows of a member that has failed, or that has ended amid an operation. */
 static void absence_read(const struct rz_envelope *envelope)
 {
     learn((uint32_t)envelope->serial);
     struct rz_comm *comm = rz_comm_by_context(envelope->context);
-    if (!comm || !comm->collectives_failed) {
+    if (!comm) {
         return;
     }
+    stop(rz_comm_whole(comm));
     const struct rz_question absence = {
         .process = rz_message_from(envelope), .context = envelope->context, .tag = envelope->tag};
     rz_participation_miss(&rz_comm_whole(comm)->participations, &absence);
@@ -272,6 +309,11 @@ unsigned rz_inquiries_read(void)
         free(inquiry);
         n++;
     }
+    rz_work_set(RZ_WORK_INQUIRIES, unread != NULL);
+    if (asks_all && !rz_engine.rollback) {
+        asks_all = false;
+        rz_inquire_all();
+    }
     return n;
 }
 
@@ -280,4 +322,6 @@ void rz_inquiries_close(void)
     while (unread) {
         free(take_first());
     }
+    asks_all = false;
+    rz_work_set(RZ_WORK_INQUIRIES, false);
 }

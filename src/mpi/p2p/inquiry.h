@@ -8,7 +8,8 @@
  * operation (comm/participation.h): at once, or when it leaves. A process that leaves an operation,
  * or refuses to begin one, because of a failure also answers without a question, to all processes
  * that it owes messages: it may be outside of MPI when they ask. An answer never overtakes messages
- * that were sent before it.
+ * that were sent before it. A member that has ended in order amid an operation is no failure of
+ * which all would learn: the processes that needed its message tell all others.
  */
 #ifndef RZ_MPI_INQUIRY_H
 #define RZ_MPI_INQUIRY_H
@@ -45,6 +46,14 @@ void rz_inquire_all(void);
  * from inside a callback of a transport.
  */
 void rz_absence_tell(const struct rz_comm *comm, int peer, int tag);
+
+/*
+ * A message of the operation will not come, though no member is known to have failed: its sender
+ * has ended in order amid the operation. Only the processes that have messages with it see that. So
+ * this process stops the collective operations of the communicator, as after a failure, and tells
+ * all members. Not called from inside a callback of a transport.
+ */
+void rz_absence_tell_all(struct rz_comm *whole, int tag);
 
 /* An inquiry, or the answer to one, has passed the epoch check: queues it, to be read outside of
  * callbacks. */
