@@ -439,6 +439,12 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
     return RZ_OK;
 }
 
+rz_status_t rz_link_send_small(const struct rz_link *link, const struct rz_link_message *message,
+                               int fd)
+{
+    return rz_link_send((struct rz_link *)link, message, fd);
+}
+
 rz_status_t rz_link_progress(struct rz_link *link)
 {
     for (size_t i = 0; i < link->n_asked; i++) {
