@@ -345,6 +345,10 @@ rz_status_t rz_link_join_daemon(struct rz_link *link, const char *fd_text)
     if (status != RZ_OK) {
         return status;
     }
+    if (strcmp(fd_text, RZ_LINK_FD_NONE) == 0) {
+        fprintf(stderr, "rhizome: cannot join the job: %s\n", RZ_LINK_OTHER_MPI);
+        return RZ_ERR_REFUSED;
+    }
     if (join_number(fd_text, INT32_MAX, &number) && rz_channel_is_one((int)number)) {
         fd = (int)number;
     } else {

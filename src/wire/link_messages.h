@@ -28,6 +28,12 @@ enum rz_pointer_question { RZ_POINTER_SET, RZ_POINTER_ADD, RZ_POINTER_DROP };
  */
 #define RZ_LINK_PAIR_BYTES 8u
 
+/* RZ_LINK_FD of a process of rzrun --mpi pmi1 or pmix, which has no link; and why. */
+#define RZ_LINK_FD_NONE "none"
+#define RZ_LINK_OTHER_MPI                                                                          \
+    "the job serves programs of another MPI (--mpi pmi1, --mpi pmix), and this program has "       \
+    "loaded Rhizome's library: start it without --mpi, or with --mpi rhizome"
+
 /* clang-format off */
 #define RZ_LINK_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     /* process -> daemon */ \

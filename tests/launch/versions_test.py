@@ -59,6 +59,17 @@ class Versions(rig.LaunchTest):
                 self.assertIn("the library of another MPI", result.err)
                 self.assertIn("Rhizome's mpicc", result.err)
 
+    def test_program_of_ours_in_a_job_of_another_mpi(self):
+        """At once, and with the remedy; also where the inherited descriptor was closed, and by a script."""
+        program = rig.program("launch_waits")
+        for mpi in ("pmi1", "pmix"):
+            for line in ([program, "receive"], ["/bin/sh", "-c", f"exec {program} receive 3<&- 4<&- 5<&-"]):
+                with self.subTest(mpi=mpi, line=line):
+                    result = self.run_it("-n", "2", "--mpi", mpi, *line)
+                    self.assertNotEqual(result.status, 0)
+                    self.assertIn("start it without --mpi, or with --mpi rhizome", result.err)
+                    self.assertNotIn("no answer within the bound", result.err)
+
     def test_program_of_no_mpi_is_no_news(self):
         self.assertEqual(self.runs("-n", "2", "/bin/true").err, "")
 

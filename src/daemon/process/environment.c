@@ -5,6 +5,7 @@
 
 #include "daemon/state/job.h"
 #include "net/ucx/ucx.h"
+#include "wire/link_messages.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -126,7 +127,11 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
     for (size_t i = 0; i < sizeof(key); i++) {
         snprintf(hex + 2 * i, 3, "%02x", key[i]);
     }
-    set_made(e, "RZ_LINK_FD=%d", link_fd);
+    if (job->flags & (RZ_JOB_PMIX | RZ_JOB_PMI1)) {
+        set_made(e, "RZ_LINK_FD=%s", RZ_LINK_FD_NONE);
+    } else {
+        set_made(e, "RZ_LINK_FD=%d", link_fd);
+    }
     if (job->link_token != 0) {
         set_made(e, "RZ_LINK_SOCKET=%u/%llx/%u", (unsigned)geteuid(),
                  (unsigned long long)job->link_token, job->node);
