@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builds other than that of the presets: configured and built in a folder of their own, and the ring run in it.
 
-    RZ_TEST_SOURCE=. tests/builds/builds_test.py clang|core|subproject|plain|cross|arm64 [--keep]
+    RZ_TEST_SOURCE=. tests/builds/builds_test.py clang|core|twice|subproject|plain|cross|arm64 [--keep]
 """
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -125,6 +126,42 @@ def core(work):
     wants(refused.returncode != 0 and "RZ_TESTS needs RZ_SIMULATOR" in refused.stderr, "tests without the simulator are refused in words")
 
 
+def twice(work):
+    """Two builds in folders of other names and depths, inside and outside of the sources, with another umask, zone and language, install the
+    same files."""
+    seen = []
+    for tree, build, settings, mask in ((f"{work}/a", f"{work}/a/build", {"TZ": "UTC", "LC_ALL": "C"}, 0o022),
+                                        (f"{work}/another/longer/name", f"{work}/b", {"TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8"}, 0o077)):
+        shutil.copytree(SOURCE, tree, symlinks=True, ignore=lambda folder, names: {"build", ".git"} if folder == SOURCE else ())
+        old = os.umask(mask)
+        try:
+            with_settings = [f"{name}={value}" for name, value in settings.items()]
+            does("env", *with_settings, "cmake", "-S", tree, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+                 "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-g", "-DRZ_FORTRAN=OFF", "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0",
+                 "-DCMAKE_INSTALL_PREFIX=/opt/rhizome", *LEFT_OUT)
+            does("env", *with_settings, "cmake", "--build", build, "-j", str(os.cpu_count()))
+            does("env", f"DESTDIR={work}/{len(seen)}", "cmake", "--install", build)
+        finally:
+            os.umask(old)
+        seen.append(digests(f"{work}/{len(seen)}"))
+    wants(len(seen[0]) > 50 and set(seen[0]) == set(seen[1]), f"both install the same names: {sorted(set(seen[0]) ^ set(seen[1]))}")
+    differ = sorted(name for name in seen[0] if seen[0][name] != seen[1][name])
+    wants(not differ, f"the same bytes in {differ}")
+
+
+def digests(root):
+    """{name: digest} of all files below a folder; of links what they say."""
+    found = {}
+    for folder, _, names in os.walk(root):
+        for path in (f"{folder}/{name}" for name in names):
+            if os.path.islink(path):
+                found[path[len(root):]] = os.readlink(path)
+            else:
+                with open(path, "rb") as file:
+                    found[path[len(root):]] = hashlib.sha256(file.read()).hexdigest()
+    return found
+
+
 def says_no_other_engine(command, more):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**clean_environment(), **more})
     wants(done.returncode != 0 and "this build of Rhizome has no other engine" in done.stderr, f"no other engine, in words:\n{done.stderr}")
@@ -192,7 +229,7 @@ def commands(build):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("variant", choices=("clang", "core", "subproject", "plain", "cross", "arm64"))
+    parser.add_argument("variant", choices=("clang", "core", "twice", "subproject", "plain", "cross", "arm64"))
     parser.add_argument("--keep", action="store_true", help="leave the folder, and say where it is")
     options = parser.parse_args()
     work = tempfile.mkdtemp(prefix=f"rhizome-{options.variant}-")
