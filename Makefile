@@ -7,7 +7,7 @@ BUILD := build
 PRESET ?= release
 configure = cmake --preset $(1) > $(BUILD).log 2>&1 || { cat $(BUILD).log; rm -f $(BUILD).log; exit 1; }; rm -f $(BUILD).log
 
-.PHONY: all core setup build demo test check coverage bench torture figures site format tidy deb deb-check clean
+.PHONY: all core setup build demo test check coverage bench torture downstream figures site format tidy deb deb-check clean
 
 all: core
 
@@ -52,7 +52,20 @@ bench: build
 torture: build
 	@tools/sanitized asan --build-only
 	@tools/sanitized tsan --build-only
+	@-tools/setup --downstream && python3 -B tools/downstream --build-only --build $(BUILD)
 	@tools/torture --budget $(BUDGET)
+
+# Other people's test suites (docs/downstream.md): make downstream [NAME...] [BUDGET=3600]
+ifeq ($(firstword $(MAKECMDGOALS)),downstream)
+suites := $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
+.PHONY: $(suites)
+$(suites):
+	@:
+endif
+downstream: BUDGET = 3600
+downstream: core
+	@tools/setup --downstream
+	@python3 -B tools/downstream $(suites) --budget $(BUDGET) --build $(BUILD) --report docs/reports/downstream.md
 
 figures: build
 	@tools/figures --budget $(BUDGET)
