@@ -56,8 +56,6 @@ static void rows_attributes(void)
         MPI_Comm_set_attr(good.comm, MPI_TAG_UB, NULL));
     ROW(MPI_ERR_KEYVAL, "MPI_Comm_delete_attr", "comm_keyval",
         MPI_Comm_delete_attr(good.comm, MPI_TAG_UB));
-    ROW(MPI_ERR_KEYVAL, "MPI_Comm_delete_attr", "keyval",
-        MPI_Comm_delete_attr(good.comm, good.comm_keyval));
     ROW(MPI_ERR_KEYVAL, "MPI_Comm_free_keyval", "comm_keyval",
         MPI_Comm_free_keyval(&(int){MPI_TAG_UB}));
     ROW(MPI_ERR_KEYVAL, "MPI_Type_get_attr", "type_keyval",

@@ -139,6 +139,7 @@ static void attributes_follow_a_duplicate(void)
     MPI_Comm_delete_attr(MPI_COMM_WORLD, key);
     MPI_Comm_get_attr(MPI_COMM_WORLD, key, &value, &flag);
     CHECK(!flag && deletions == 2);
+    CHECK(MPI_Comm_delete_attr(MPI_COMM_WORLD, key) == MPI_SUCCESS && deletions == 2);
     MPI_Comm_free_keyval(&key);
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_ub, &flag);
     CHECK(flag && *tag_ub >= 32767);

@@ -45,6 +45,7 @@ static void attributes(void)
     CHECK(flag && value == &mark);
     MPI_Win_delete_attr(win, keyval);
     CHECK(deleted == 1);
+    CHECK(MPI_Win_delete_attr(win, keyval) == MPI_SUCCESS && deleted == 1);
     MPI_Win_set_attr(win, keyval, &mark);
     MPI_Win_free_keyval(&keyval);
     CHECK(keyval == MPI_KEYVAL_INVALID);

@@ -40,7 +40,7 @@ int rz_keyval_free(enum rz_object_kind of, int *number);
 /*
  * MPI_X_set_attr and variants, on the list of an object (not freed; its magic tells its kind).
  * Functions of the user run without the engine lock; a result other than MPI_SUCCESS ends the call.
- * MPI_ERR_KEYVAL: no key of this kind.
+ * MPI_ERR_KEYVAL: no key of this kind. An attribute that is not there is deleted without an error.
  */
 int rz_attribute_set(struct rz_object *object, struct rz_attribute **list, int keyval, void *value);
 int rz_attribute_get(const struct rz_object *object, struct rz_attribute *const *list, int keyval,
