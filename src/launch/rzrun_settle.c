@@ -4,6 +4,7 @@
 #include "launch/rzrun_settle.h"
 
 #include "base/assert.h"
+#include "cli/quantity.h"
 #include "launch/rzrun_checkpoints.h"
 #include "launch/rzrun_conflicts.h"
 #include "launch/host_options.h"
@@ -100,6 +101,18 @@ static void settle_crowd(struct rz_rzrun_options *options)
     }
     snprintf(text, sizeof(text), "RZ_AGREE_TREE=%s", chosen); /* lower precedence than -x */
     rz_texts_add(&options->environment, text);
+}
+
+static void settle_timeout(struct rz_rzrun_options *options)
+{
+    const char *timeout = getenv("MPIEXEC_TIMEOUT"); /* of other launchers */
+    if (!timeout || !*timeout || options->timeout || options->detach) {
+        return;
+    }
+    if (!rz_quantity_seconds(timeout, &options->timeout) || options->timeout == 0) {
+        rz_cli_refuse(&rz_rzrun_cli, "MPIEXEC_TIMEOUT is '%s': it needs a number of seconds",
+                      timeout);
+    }
 }
 
 /* Returns 0 if they are not needed. */
@@ -295,6 +308,7 @@ static void settle_stdout(struct rz_rzrun_options *options)
 void rz_rzrun_settle(struct rz_rzrun_options *options)
 {
     rz_rzrun_conflicts_check(options);
+    settle_timeout(options);
     if (!options->hb_timeout) {
         options->hb_timeout = options->emulated_nodes > 1 ? RZ_SECOND : 300 * RZ_MILLISECOND;
     }

@@ -187,6 +187,12 @@ class Ending(rig.LaunchTest):
     def test_hang_report_of_a_rank_that_does_not_hang(self):
         self.assertEqual(self.runs("--hang-report", "100ms", "/bin/sleep", "0.5").err, "")
 
+    def test_timeout_of_the_environment(self):
+        """MPIEXEC_TIMEOUT, as with other launchers; the option has precedence, and a value that is none is refused."""
+        self.runs("-n", "2", SH, "-c", "sleep 100", status=rig.TIMED_OUT, environment={"MPIEXEC_TIMEOUT": "1"})
+        self.runs("-n", "1", "--timeout", rig.HANG, SH, "-c", "sleep 1.5", environment={"MPIEXEC_TIMEOUT": "1"})
+        self.assertIn("MPIEXEC_TIMEOUT", self.runs("-n", "1", "/bin/true", status=rig.BAD_LINE, environment={"MPIEXEC_TIMEOUT": "soon"}).err)
+
     def test_timeout_that_is_not_needed(self):
         self.assertEqual(self.runs("--timeout", rig.HANG, "/bin/true").err, "")
 
