@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """All suites, the small ones first."""
-from . import fftw, hdf5, hypre, mpich, openmpi, p4est, pnetcdf, romio
+from . import boost, fftw, hdf5, hypre, mpich, openmpi, p4est, pnetcdf, romio
 
-SUITES = {module.SUITE.name: module.SUITE for module in (openmpi, romio, fftw, p4est, pnetcdf, hdf5, hypre, mpich)}
+SUITES = {module.SUITE.name: module.SUITE for module in (openmpi, romio, fftw, p4est, boost, pnetcdf, hdf5, hypre, mpich)}
