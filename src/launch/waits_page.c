@@ -4,6 +4,7 @@
 #include "launch/waits_page.h"
 
 #include "base/no_memory.h"
+#include "base/wait_cycle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,35 +183,22 @@ static const struct rz_waits_entry *waiter(const struct rz_waits_page *page, uin
     return found;
 }
 
-/* Whether both are in collective operations of one communicator. */
-static bool is_same_sequence(const struct rz_waits_entry *a, const struct rz_waits_entry *b)
+/* The nodes of the page's entries (base/wait_cycle.h); the caller frees them. */
+static struct rz_wait_node *nodes_of(const struct rz_waits_page *page)
 {
-    return a->text.operation > 0 && b->text.operation > 0 && a->text.context == b->text.context;
-}
-
-/* The wait of the rank that this one waits for. NULL: it does not wait, or is in a later operation
- * of the communicator: what it had to send for this one is on its way. */
-static const struct rz_waits_entry *awaited(const struct rz_waits_page *page,
-                                            const struct rz_waits_entry *at)
-{
-    const struct rz_waits_entry *to = waiter(page, at->text.peer);
-    return to && is_same_sequence(at, to) && to->text.operation > at->text.operation ? NULL : to;
-}
-
-/* Follows the waits from first: whether they lead back to it, through no lower rank. Ranks that
- * wait for each other in one collective operation are no cycle: they wait for one that has not
- * come. */
-static bool begins_cycle(const struct rz_waits_page *page, const struct rz_waits_entry *first)
-{
-    const struct rz_waits_entry *at = first;
-    bool apart = false;
-    for (size_t steps = 0; at && (steps == 0 || at->rank > first->rank) && steps < page->n;
-         steps++) {
-        const struct rz_waits_entry *to = awaited(page, at);
-        apart |= to && !(is_same_sequence(at, to) && to->text.operation == at->text.operation);
-        at = to;
+    struct rz_wait_node *nodes = calloc(page->n + 1, sizeof(*nodes));
+    rz_need_memory(nodes, "for the waits of a job");
+    for (size_t i = 0; i < page->n; i++) {
+        const struct rz_waits_entry *entry = &page->entries[i];
+        bool alone = entry->state == RZ_WAITING_IN_CALL && waiter(page, entry->rank) == entry;
+        const struct rz_waits_entry *peer = alone ? waiter(page, entry->text.peer) : NULL;
+        nodes[i] =
+            (struct rz_wait_node){.peer = peer ? (size_t)(peer - page->entries) : RZ_WAIT_NONE,
+                                  .rank = entry->rank,
+                                  .sequence = entry->text.context,
+                                  .operation = entry->text.operation};
     }
-    return at == first && apart;
+    return nodes;
 }
 
 /* Whether this wait was on the earlier page, and has not changed in between. */
@@ -245,14 +233,14 @@ bool rz_waits_page_same(const struct rz_waits_page *page, const struct rz_waits_
 }
 
 /* Returns false if the cycle may have been broken since the earlier page. */
-static bool put_cycle(const struct rz_waits_page *page, const struct rz_waits_entry *first,
-                      const struct rz_waits_page *earlier, rz_time apart, FILE *out)
+static bool put_cycle(const struct rz_waits_page *page, const struct rz_wait_node *nodes,
+                      size_t first, const struct rz_waits_page *earlier, rz_time apart, FILE *out)
 {
-    const struct rz_waits_entry *at = first;
+    size_t at = first;
     bool stays = true;
     do {
-        stays &= earlier && lasts(at, earlier, apart);
-        at = awaited(page, at);
+        stays &= earlier && lasts(&page->entries[at], earlier, apart);
+        at = rz_wait_next(nodes, at);
     } while (at != first);
     if (earlier && !stays) {
         return false;
@@ -260,10 +248,10 @@ static bool put_cycle(const struct rz_waits_page *page, const struct rz_waits_en
     fputs(stays ? "  a cycle that no rank will leave: rank " : "  a cycle at this moment: rank ",
           out);
     do {
-        fprintf(out, "%u waits for ", at->rank);
-        at = awaited(page, at);
+        fprintf(out, "%u waits for ", nodes[at].rank);
+        at = rz_wait_next(nodes, at);
     } while (at != first);
-    fprintf(out, "%u\n", first->rank);
+    fprintf(out, "%u\n", nodes[first].rank);
     return true;
 }
 
@@ -271,14 +259,18 @@ static bool put_cycle(const struct rz_waits_page *page, const struct rz_waits_en
 static bool put_cycles(const struct rz_waits_page *page, const struct rz_waits_page *earlier,
                        rz_time apart, FILE *out)
 {
+    struct rz_wait_node *nodes = nodes_of(page);
+    size_t *walk = calloc(page->n + 1, sizeof(*walk));
+    struct rz_wait_cycle *cycles = calloc(page->n + 1, sizeof(*cycles));
     bool doubtful = false;
-    for (size_t i = 0; i < page->n; i++) {
-        const struct rz_waits_entry *first = &page->entries[i];
-        if (first->state == RZ_WAITING_IN_CALL && waiter(page, first->rank) == first &&
-            begins_cycle(page, first)) {
-            doubtful |= !put_cycle(page, first, earlier, apart, out);
-        }
+    rz_need_memory(walk && cycles, "for the waits of a job");
+    size_t n = rz_wait_cycles(nodes, page->n, walk, cycles);
+    for (size_t i = 0; i < n; i++) {
+        doubtful |= !put_cycle(page, nodes, cycles[i].first, earlier, apart, out);
     }
+    free(nodes);
+    free(walk);
+    free(cycles);
     return doubtful;
 }
 

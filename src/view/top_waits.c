@@ -67,71 +67,34 @@ static void find_waiters(const struct rz_top *top, struct rz_top_waits *waits)
 
 /* ---- Cycles ---- */
 
-/* The rules are those of rzrun --hang-report (launch/waits_page.c). */
-
-/* Whether both are in collective operations of one communicator. */
-static bool is_same_sequence(const struct rz_top_rank *a, const struct rz_top_rank *b)
-{
-    return a->operation > 0 && b->operation > 0 && strcmp(a->context, b->context) == 0;
-}
-
-static bool is_same_operation(const struct rz_top_rank *a, const struct rz_top_rank *b)
-{
-    return is_same_sequence(a, b) && a->operation == b->operation;
-}
-
-/* In one call only: of two threads one may free the other. */
+/* In one call only (base/wait_cycle.h). */
 static bool waits_in_one_call(const struct rz_top_rank *rank)
 {
     return waits_now(rank) && rank->n_waits == 1;
 }
 
-/* The index of the rank that this one waits for; n_ranks: none, or it is in a later operation of
- * the communicator: what it had to send for this one is on its way. */
-static uint32_t next_of(const struct rz_top *top, uint32_t i)
+static struct rz_wait_node node_of(const struct rz_top *top, const struct rz_top_rank *rank)
 {
-    const struct rz_top_rank *rank = &top->ranks[i];
     const struct rz_top_rank *peer = waits_in_one_call(rank) ? rz_top_rank(top, rank->peer) : NULL;
-    bool follows = peer && waits_in_one_call(peer) &&
-                   !(is_same_sequence(rank, peer) && peer->operation > rank->operation);
-    return follows ? (uint32_t)(peer - top->ranks) : top->n_ranks;
-}
-
-/* The cycle to which the rank at this index belongs. n 0: ranks that wait for each other in one
- * collective operation are none; they wait for one that has not come. */
-static struct rz_top_cycle cycle_from(const struct rz_top *top, uint32_t begun)
-{
-    struct rz_top_cycle cycle = {.first = top->ranks[begun].rank};
-    bool apart = false;
-    uint32_t at = begun;
-    do {
-        uint32_t next = next_of(top, at);
-        apart |= !is_same_operation(&top->ranks[at], &top->ranks[next]);
-        cycle.n++;
-        cycle.first = top->ranks[at].rank < cycle.first ? top->ranks[at].rank : cycle.first;
-        at = next;
-    } while (at != begun);
-    cycle.n = apart ? cycle.n : 0;
-    return cycle;
+    bool follows = peer && waits_in_one_call(peer);
+    return (struct rz_wait_node){.peer = follows ? (size_t)(peer - top->ranks) : RZ_WAIT_NONE,
+                                 .rank = rank->rank,
+                                 .sequence = strtoull(rank->context, NULL, 16),
+                                 .operation = rank->operation};
 }
 
 static void find_cycles(const struct rz_top *top, struct rz_top_waits *waits)
 {
-    uint32_t *walk = calloc(top->n_ranks + 1, sizeof(*walk)); /* that has been here; 0: none */
-    waits->cycles = calloc(top->n_ranks + 1, sizeof(*waits->cycles));
-    rz_need_memory(walk && waits->cycles, "for the waits of a job");
-    for (uint32_t i = 0; i < top->n_ranks; i++) {
-        uint32_t at = i;
-        while (at < top->n_ranks && !walk[at]) {
-            walk[at] = i + 1;
-            at = next_of(top, at);
-        }
-        if (at >= top->n_ranks || walk[at] != i + 1) {
-            continue;
-        }
-        waits->cycles[waits->n_cycles] = cycle_from(top, at);
-        waits->n_cycles += waits->cycles[waits->n_cycles].n > 0;
+    size_t n = top->n_ranks;
+    struct rz_wait_node *nodes = calloc(n + 1, sizeof(*nodes));
+    size_t *walk = calloc(n + 1, sizeof(*walk));
+    waits->cycles = calloc(n + 1, sizeof(*waits->cycles));
+    rz_need_memory(nodes && walk && waits->cycles, "for the waits of a job");
+    for (size_t i = 0; i < n; i++) {
+        nodes[i] = node_of(top, &top->ranks[i]);
     }
+    waits->n_cycles = (uint32_t)rz_wait_cycles(nodes, n, walk, waits->cycles);
+    free(nodes);
     free(walk);
 }
 
@@ -150,12 +113,12 @@ void rz_top_waits_clear(struct rz_top_waits *waits)
 }
 
 /* "rank 1 -> 2 -> 1": 1 waits for 2, ...; at most max bytes. */
-static void cycle_text(const struct rz_top *top, const struct rz_top_cycle *cycle, char *text,
+static void cycle_text(const struct rz_top *top, const struct rz_wait_cycle *cycle, char *text,
                        size_t max)
 {
-    const struct rz_top_rank *rank = rz_top_rank(top, cycle->first);
-    int used = snprintf(text, max, "rank %u", cycle->first);
-    for (uint32_t i = 0; i < cycle->n && rank && (size_t)used < max; i++) {
+    const struct rz_top_rank *rank = &top->ranks[cycle->first];
+    int used = snprintf(text, max, "rank %u", rank->rank);
+    for (size_t i = 0; i < cycle->n && rank && (size_t)used < max; i++) {
         used += snprintf(text + used, max - (size_t)used, " -> %" PRId64, rank->peer);
         rank = rz_top_rank(top, rank->peer);
     }

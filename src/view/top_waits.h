@@ -3,6 +3,7 @@
 #ifndef RZ_VIEW_TOP_WAITS_H
 #define RZ_VIEW_TOP_WAITS_H
 
+#include "base/wait_cycle.h"
 #include "view/top_model.h"
 
 #include <stdio.h>
@@ -14,15 +15,10 @@ struct rz_top_waiters {
     char ranks[200]; /* "0-2,5,..." */
 };
 
-struct rz_top_cycle {
-    uint32_t first; /* its lowest rank */
-    uint32_t n;
-};
-
 struct rz_top_waits {
     uint32_t n, n_cycles;
     struct rz_top_waiters *waiters; /* the longest wait first */
-    struct rz_top_cycle *cycles;
+    struct rz_wait_cycle *cycles;   /* nodes: the indices of ranks */
 };
 
 /* The waits as the model has them, which must exist as long; the caller clears them. A cycle is one
