@@ -8,6 +8,7 @@
 #include "launch/session.h"
 
 #include "launch/program.h"
+#include "port/process.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,45 +16,41 @@
 #define FOREIGN_FIRST_NS (250 * RZ_MILLISECOND)
 #define FOREIGN_LAST_NS (16 * RZ_SECOND)
 
-/* Whether the process has a library of another MPI, and not ours. */
-static bool foreign_is_loaded(uint32_t pid, char *library, size_t bytes)
+/* What a process has loaded; library: the name of that of another MPI. */
+struct foreign_loaded {
+    bool own;
+    char library[64];
+};
+
+static bool foreign_library(void *arg, const char *path)
 {
-    char line[4608];
-    bool found = false, own = false;
-    snprintf(line, sizeof(line), "/proc/%u/maps", pid);
-    FILE *maps = fopen(line, "re");
-    while (maps && !own && fgets(line, sizeof(line), maps)) {
-        char *name = strrchr(line, '/');
-        line[strcspn(line, "\n")] = '\0';
-        enum rz_program_mpi mpi = name ? rz_program_library_mpi(name + 1) : RZ_PROGRAM_PLAIN;
-        own = mpi == RZ_PROGRAM_OWN;
-        bool runtime =
-            name && (strncmp(name, "/libopen-rte", 12) == 0 || /* of mpirun, too */
-                     strncmp(name, "/libprrte", 9) == 0 || strncmp(name, "/libpmix", 8) == 0);
-        if (mpi != RZ_PROGRAM_PLAIN && !runtime && !own && !found) {
-            found = true;
-            snprintf(library, bytes, "%s", name + 1);
-        }
+    struct foreign_loaded *loaded = arg;
+    const char *name = strrchr(path, '/') + 1;
+    enum rz_program_mpi mpi = rz_program_library_mpi(name);
+    bool runtime = strncmp(name, "libopen-rte", 11) == 0 || /* of mpirun, too */
+                   strncmp(name, "libprrte", 8) == 0 || strncmp(name, "libpmix", 7) == 0;
+    loaded->own = mpi == RZ_PROGRAM_OWN;
+    if (mpi != RZ_PROGRAM_PLAIN && !runtime && !loaded->own && !loaded->library[0]) {
+        snprintf(loaded->library, sizeof(loaded->library), "%s", name);
     }
-    if (maps) {
-        fclose(maps);
-    }
-    return found && !own;
+    return !loaded->own;
 }
 
 static void foreign_look(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
-    char library[64];
+    struct foreign_loaded loaded = {.own = false};
     (void)fd, (void)what;
     if (session->debug.joined > 0 || session->ending) {
         return;
     }
-    if (foreign_is_loaded(session->foreign.pid, library, sizeof(library))) {
+    rz_process_mapped_files((pid_t)session->foreign.pid, foreign_library, &loaded);
+    if (loaded.library[0] && !loaded.own) {
         fprintf(stderr,
                 "rzrun: rank 0 has loaded %s, the library of another MPI: each of the processes is "
                 "alone, as rank 0 of 1. End the job, and start it with --mpi %s\n",
-                library, rz_program_library_mpi(library) == RZ_PROGRAM_PMI1 ? "pmi1" : "pmix");
+                loaded.library,
+                rz_program_library_mpi(loaded.library) == RZ_PROGRAM_PMI1 ? "pmi1" : "pmix");
         return;
     }
     session->foreign.interval *= 2;

@@ -365,6 +365,22 @@ static void process_name(struct rz_process_holder *holder)
     }
 }
 
+void rz_process_mapped_files(pid_t pid, bool (*visit)(void *arg, const char *path), void *arg)
+{
+    char line[4608];
+    bool goes_on = true;
+    snprintf(line, sizeof(line), "/proc/%d/maps", (int)pid);
+    FILE *maps = fopen(line, "re");
+    while (maps && goes_on && fgets(line, sizeof(line), maps)) {
+        line[strcspn(line, "\n")] = '\0';
+        char *path = strchr(line, '/');
+        goes_on = !path || visit(arg, path);
+    }
+    if (maps) {
+        fclose(maps);
+    }
+}
+
 bool rz_process_find_holder(pid_t root, int fd, struct rz_process_holder *holder)
 {
     char terminal[64];

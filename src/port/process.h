@@ -84,6 +84,10 @@ struct rz_process_holder {
 };
 bool rz_process_find_holder(pid_t root, int fd, struct rz_process_holder *holder);
 
+/* Calls visit for the path of each file that a process has mapped, libraries among them, and more
+ * than once for most, until it returns false. */
+void rz_process_mapped_files(pid_t pid, bool (*visit)(void *arg, const char *path), void *arg);
+
 /*
  * The memory of another process as a file, whose offsets are addresses there. It is that process's
  * for good: once that has ended, reads and writes fail, also if another one was given its number.

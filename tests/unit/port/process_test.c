@@ -295,11 +295,32 @@ static void a_child_fails_with_its_parent(void **state)
     assert_int_equal(rz_process_fail_with_parent(getpid(), 0), RZ_ERR_CLOSED); /* not our parent */
 }
 
+static bool count_libc(void *arg, const char *path)
+{
+    int *seen = arg;
+    assert_int_equal(path[0], '/');
+    seen[0]++;
+    seen[1] += strstr(path, "/libc.so") != NULL;
+    return seen[1] == 0; /* not again after the first one */
+}
+
+static void mapped_files_are_visited(void **state)
+{
+    int seen[2] = {0, 0};
+    (void)state;
+    rz_process_mapped_files(getpid(), count_libc, seen);
+    assert_int_equal(seen[1], 1);
+    seen[0] = seen[1] = 0;
+    rz_process_mapped_files(INT32_MAX, count_libc, seen);
+    assert_int_equal(seen[0], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_descendants_are_cleared_away),
         cmocka_unit_test(the_holder_of_a_pipe_is_found),
+        cmocka_unit_test(mapped_files_are_visited),
         cmocka_unit_test(a_pidfd_names_one_process),
         cmocka_unit_test(descriptors_of_a_range_are_closed),
         cmocka_unit_test(the_own_program_is_found),
