@@ -117,8 +117,8 @@ EXPECTED = [
     Expected("rma/win_shared_noncontig_put 4",
              "it wants a null pointer for the segment of a rank that gave a size of 0; MPI 5.0, 12.2.3 says nothing of its address"),
     Expected("rma/win_info 4",
-             "it wants `no_locks` to change once the window is there; MPI 5.0, 12.2.7: \"an implementation may ignore hints issued in this call that it would have "
-             "accepted in a creation call\""),
+             "it wants `no_locks` to change once the window is there; MPI 5.0, 12.2.7: \"an implementation may ignore hints issued in this call that it would "
+             "have accepted in a creation call\""),
     Expected("pt2pt/sendself .*-type=.*", "its list names the program by a path of MPICH's own build folder"),
     Expected("pt2pt/sendflood 8", "700,000 round trips of eight ranks: minutes on two busy processors", sometimes=True),
 ]
