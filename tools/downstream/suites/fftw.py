@@ -13,7 +13,7 @@ def cases(folder):
 
 
 SUITE = Suite(
-    name="fftw", package="fftw3", what="FFTW, its `mpi-bench`", cases=lambda folder: list(cases(folder)), small=True, needs="perl",
+    name="fftw", package="fftw3", what="FFTW, its `mpi-bench`", cases=lambda folder: list(cases(folder)), needs="perl",
     build="""
 ./configure --enable-mpi --disable-fortran --disable-doc --disable-shared
 make

@@ -45,7 +45,7 @@ def cases(folder):
 
 
 SUITE = Suite(
-    name="pnetcdf", package="pnetcdf", what="PnetCDF, the programs of its `make ptest`", cases=lambda folder: list(cases(folder)), small=True,
+    name="pnetcdf", package="pnetcdf", what="PnetCDF, the programs of its `make ptest`", cases=lambda folder: list(cases(folder)),
     build="""
 autoreconf -fi
 ./configure MPICC=mpicc MPIF77=mpif77 MPIF90=mpif90 --disable-cxx --disable-shared

@@ -36,7 +36,7 @@ def cases(folder):
 
 
 SUITE = Suite(
-    name="romio", package="mpich", what="ROMIO's tests of files", cases=lambda folder: list(cases(folder)), small=True,
+    name="romio", package="mpich", what="ROMIO's tests of files", cases=lambda folder: list(cases(folder)),
     expected=[Expected("error", "its source: \"This test is designed for ROMIO specifically and tests for a specific error message\": it wants the word "
                        "*displacement*, and ours says `disp`"),
               Expected("async|i_noncontig", "it uses `MPIO_Request`, a type of ROMIO that MPI has never had"),
