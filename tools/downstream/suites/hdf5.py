@@ -25,6 +25,10 @@ def cases(folder):
             os.makedirs(own, exist_ok=True)
             before = name[:-1] + "w" if name.endswith("r") and name[:-1] + "w" in names[program] else ""  # it reads what that one writes
             only = [word for one in (before, name) if one for word in ("-o", one)]
+            if program == "t_prestart":  # it reads what another one writes
+                script = "$RZ_LAUNCH ../t_pshutdown && $RZ_LAUNCH ../t_prestart"
+                yield Case(program, own, ["sh", "-c", script], RANKS, LIMIT_S, ENVIRONMENT, wrong=wrong, launcher="RZ_LAUNCH")
+                continue
             yield Case(f"{program} {name}".strip(), own, [f"../{program}", *only], RANKS, LIMIT_S, ENVIRONMENT, wrong=wrong)
     yield Case("testpflush", tests, ["sh", "testpflush.sh"], RANKS, LIMIT_S, ENVIRONMENT, launcher="RZ_LAUNCH", rewind=False)
 
