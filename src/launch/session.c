@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define END_BOUND_NS (10 * RZ_SECOND) /* for all nodes to end in order */
+#define NODES_END_NS (10 * RZ_SECOND) /* for all nodes to end in order */
 #define LOST_BOUND_S 2                /* for excluded nodes */
 
 /* ---- the end ---- */
@@ -126,7 +126,7 @@ static void end_session(struct rz_launch_session *session, uint32_t grace_ms, bo
     }
     drop_absent(session);
     rz_session_arm(session->last_word,
-                   END_BOUND_NS + (complete ? session->options->output_wait : 0));
+                   NODES_END_NS + (complete ? session->options->output_wait : 0));
     event_base_once(session->base, -1, EV_TIMEOUT, release_lost, session,
                     &(struct timeval){.tv_sec = LOST_BOUND_S});
     let_all_leave(session);
@@ -155,7 +155,7 @@ static void last_word(evutil_socket_t fd, short what, void *arg)
     struct rz_launch_session *session = arg;
     (void)fd, (void)what;
     if (session->output_held && !session->interrupted && !session->out_of_time) {
-        rz_session_arm(session->last_word, END_BOUND_NS); /* a slow reader: they wait for us */
+        rz_session_arm(session->last_word, NODES_END_NS); /* a slow reader: they wait for us */
         return;
     }
     event_base_loopbreak(session->base);
@@ -566,7 +566,7 @@ static void end_nodes(struct rz_launch_session *session)
         rz_node_release(&session->nodes[i]);
     }
     if (!session->detached) {
-        rz_nodes_end(session->nodes, n, END_BOUND_NS / RZ_MILLISECOND);
+        rz_nodes_end(session->nodes, n, NODES_END_NS / RZ_MILLISECOND);
     }
     rz_hosts_close(session->hosts, session->detached);
 }
