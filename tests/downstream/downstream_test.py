@@ -73,7 +73,7 @@ class Decisions(unittest.TestCase):
 
     def test_lists_of_mpich(self):
         """Lines of a testlist, with their options, once each; lists of folders below it; what it takes for success."""
-        folder = scratch.folder("rz-downstream-")
+        folder = scratch.folder("downstream-test-")
         os.makedirs(f"{folder}/coll")
         with open(f"{folder}/testlist", "w", encoding="utf-8") as out:
             out.write("coll\nsend 2 # a comment\nsend 2\nsend 4 arg=-x arg=y env=A=b timeLimit=900\nends 2 resultTest=TestStatus\n")
@@ -99,7 +99,7 @@ class Decisions(unittest.TestCase):
 
 class Whole(unittest.TestCase):
     def test_own_suite(self):
-        work = scratch.folder("rz-downstream-")
+        work = scratch.folder("downstream-test-")
         os.makedirs(f"{work}/sources")
         for name, text in (("own.c", PROGRAM), ("broken.c", "int main(void) { return broken(); }\n")):
             with open(f"{work}/sources/{name}", "w", encoding="utf-8") as out:
@@ -131,7 +131,7 @@ class Whole(unittest.TestCase):
             self.assertIn(words, text)
 
     def test_not_built(self):
-        work = scratch.folder("rz-downstream-")
+        work = scratch.folder("downstream-test-")
         os.makedirs(f"{work}/sources")
         system = systems.installed(BUILD, work)
         for one, why in ((suite.Suite("bad", "bad", "", "cc -c nothing.c", list), "nothing.c"),

@@ -193,6 +193,7 @@ static void a_process_without_a_daemon_is_a_job_of_its_own(void **state)
     assert_int_equal(info->fd, -1);
     struct rz_link_message message = {.type = RZ_LINK_REPAIRING};
     assert_int_equal(rz_link_send(link, &message, -1), RZ_ERR_UNSUPPORTED);
+    assert_int_equal(rz_link_send_small(link, &message, -1), RZ_ERR_UNSUPPORTED);
     assert_int_equal(rz_link_progress(link), RZ_OK);
     assert_int_equal(rz_link_check(link), RZ_OK);
     struct rz_net *net;
@@ -478,10 +479,23 @@ static void messages_reach_their_handlers(void **state)
     daemon_receive(&got, received, &n_fds);
     assert_int_equal(n_fds, 1);
     close(received[0]);
+    char path[RZ_LINK_SMALL_MAX + 1];
+    memset(path, 'x', sizeof(path) - 1);
+    path[sizeof(path) - 1] = '\0';
+    struct rz_link_message file = {.type = RZ_LINK_FILE_MARK, .file_mark = {.path = path}};
+    assert_int_equal(rz_link_send_small(link, &file, -1), RZ_ERR_INVALID);
+    file.file_mark.path = "/file";
+    assert_int_equal(rz_link_send_small(link, &file, d.fds[1]), RZ_OK);
+    n_fds = 0;
+    daemon_receive(&got, received, &n_fds);
+    assert_int_equal(n_fds, 1);
+    assert_string_equal(got.file_mark.path, "/file");
+    close(received[0]);
     close(d.link[0]);
     d.link[0] = -1;
     assert_int_equal(rz_link_progress(link), RZ_ERR_CLOSED);
     assert_int_equal(rz_link_send(link, &store, -1), RZ_ERR_CLOSED);
+    assert_int_equal(rz_link_send_small(link, &file, -1), RZ_ERR_CLOSED);
     rz_link_close(link, false);
 }
 
