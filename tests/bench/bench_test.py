@@ -11,7 +11,7 @@ import types
 import unittest
 
 BUILD, SOURCE = os.environ["RZ_TEST_BUILD"], os.environ["RZ_TEST_SOURCE"]
-sys.path[:0] = [f"{SOURCE}/tools", f"{SOURCE}/tests"]
+sys.path[:0] = [f"{SOURCE}/lab", f"{SOURCE}/tools", f"{SOURCE}/tests"]
 from patience import HANG_S  # noqa: E402
 from rzbench import files, messages, peers, proxies, records, rewind_memory, rewind_run, run, tune  # noqa: E402
 from rzbench.bench import Bench  # noqa: E402
