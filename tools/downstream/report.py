@@ -101,7 +101,7 @@ def write(path, all_results, command, machine):
     commits = sorted({trial["commit"] for results in all_results for trial in results.trials.values()})
     out = [f"# Other people's tests ({time.strftime('%Y-%m-%d', time.gmtime())})", "",
            f"Suites from Debian's source packages, built against an installation of this tree: `{command}`.",
-           f"Commits: {', '.join(commits)}. Machine: {machine}. How: [downstream.md](../downstream.md).", "",
+           f"Of commit {', '.join(commits)}. Machine: {machine}. How: [downstream.md](../downstream.md).", "",
            "A cell counts the tests that passed, then the others. *expected*: a failure with a reason, below. *not built*: its program does not compile "
            "with this MPI, or is left out by the suite itself. *struck*: the injected fault came before the test had ended.", "",
            "| suite | version | tests | " + " | ".join(setting.what for setting in SETTINGS.values()) + " |",
