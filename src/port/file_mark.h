@@ -26,6 +26,13 @@ struct rz_file_mark {
     const char *path;
 };
 
+/* The members of a mark, of what has them under the same names: a mark, or a message that carries
+ * one. */
+#define RZ_FILE_MARK_MEMBERS(from)                                                                 \
+    .host = (from)->host, .device = (from)->device, .inode = (from)->inode,                        \
+    .made_ns = (from)->made_ns, .bytes = (from)->bytes, .flags = (from)->flags,                    \
+    .path = (from)->path
+
 /* Marks an open file as it is now. path: room for its name, which the mark refers to. False: it is
  * no regular file, or has no name. */
 bool rz_file_mark_take(int fd, struct rz_file_mark *mark, char path[RZ_FILE_PATH_BYTES]);

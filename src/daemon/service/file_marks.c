@@ -129,13 +129,7 @@ static void send_mark(struct rz_file_marks *marks, const struct file_mark *mark,
                                                .file_mark = {.serial = mark->number,
                                                              .rank = mark->rank,
                                                              .moment = mark->moment,
-                                                             .host = file->host,
-                                                             .device = file->device,
-                                                             .inode = file->inode,
-                                                             .made_ns = file->made_ns,
-                                                             .bytes = file->bytes,
-                                                             .flags = file->flags,
-                                                             .path = file->path}};
+                                                             RZ_FILE_MARK_MEMBERS(file)}};
     struct unconfirmed_mark *unconfirmed = malloc(sizeof(*unconfirmed));
     rz_need_memory(unconfirmed, "for the length of a file");
     *unconfirmed = (struct unconfirmed_mark){.next = marks->unconfirmed,
@@ -224,13 +218,7 @@ static bool on_file_mark(void *arg, struct rz_child *p, const struct rz_link_mes
 {
     struct rz_file_marks *marks = arg;
     const struct rz_link_file_mark *told = &message->file_mark;
-    const struct rz_file_mark file = {.host = told->host,
-                                      .device = told->device,
-                                      .inode = told->inode,
-                                      .made_ns = told->made_ns,
-                                      .bytes = told->bytes,
-                                      .flags = told->flags,
-                                      .path = told->path};
+    const struct rz_file_mark file = {RZ_FILE_MARK_MEMBERS(told)};
     if (strlen(told->path) >= RZ_FILE_PATH_BYTES) {
         return false;
     }
@@ -245,13 +233,7 @@ static void on_file_mark_copy(void *arg, rz_id from, const struct rz_overlay_mes
 {
     struct rz_file_marks *marks = arg;
     const struct rz_overlay_file_mark *told = &message->file_mark;
-    const struct rz_file_mark file = {.host = told->host,
-                                      .device = told->device,
-                                      .inode = told->inode,
-                                      .made_ns = told->made_ns,
-                                      .bytes = told->bytes,
-                                      .flags = told->flags,
-                                      .path = told->path};
+    const struct rz_file_mark file = {RZ_FILE_MARK_MEMBERS(told)};
     if (told->rank < marks->own->job.n_slots) {
         put_mark(marks, told->rank, told->moment, from, &file);
     }
@@ -292,14 +274,8 @@ static bool on_ask_mark(void *arg, struct rz_child *p, const struct rz_link_mess
             is_for(marks, mark, p, asked->epoch)) {
             const struct rz_file_mark *file = &mark->file;
             mark->given = asked->epoch;
-            answer.file_mark_is = (struct rz_link_file_mark_is){.number = mark->number,
-                                                                .host = file->host,
-                                                                .device = file->device,
-                                                                .inode = file->inode,
-                                                                .made_ns = file->made_ns,
-                                                                .bytes = file->bytes,
-                                                                .flags = file->flags,
-                                                                .path = file->path};
+            answer.file_mark_is =
+                (struct rz_link_file_mark_is){.number = mark->number, RZ_FILE_MARK_MEMBERS(file)};
             break;
         }
     }

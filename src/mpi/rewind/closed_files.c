@@ -97,15 +97,9 @@ static void forget_some(void)
 
 static void tell_mark(const struct rz_file_mark *mark)
 {
-    struct rz_link_message message = {.type = RZ_LINK_FILE_MARK,
-                                      .file_mark = {.moment = marks.moment,
-                                                    .host = mark->host,
-                                                    .device = mark->device,
-                                                    .inode = mark->inode,
-                                                    .made_ns = mark->made_ns,
-                                                    .bytes = mark->bytes,
-                                                    .flags = mark->flags,
-                                                    .path = mark->path}};
+    struct rz_link_message message = {
+        .type = RZ_LINK_FILE_MARK,
+        .file_mark = {.moment = marks.moment, RZ_FILE_MARK_MEMBERS(mark)}};
     int confirmed = -1;
     bool waits = rz_event_fd_make(&confirmed) == RZ_OK;
     rz_status_t status = rz_link_send_small(rz_engine.link, &message, waits ? confirmed : -1);
@@ -212,13 +206,8 @@ static void on_mark_is(void *arg, const struct rz_link_message *message, const i
         close(fds[i]);
     }
     snprintf(asked->path, sizeof(asked->path), "%s", is->path);
-    asked->mark = (struct rz_file_mark){.host = is->host,
-                                        .device = is->device,
-                                        .inode = is->inode,
-                                        .made_ns = is->made_ns,
-                                        .bytes = is->bytes,
-                                        .flags = is->flags,
-                                        .path = asked->path};
+    asked->mark = (struct rz_file_mark){RZ_FILE_MARK_MEMBERS(is)};
+    asked->mark.path = asked->path;
     asked->number = is->number;
     asked->answered = true;
 }
