@@ -208,17 +208,15 @@ bool rz_link_overdue(const struct rz_link *link, rz_time begun)
            (waited >= RZ_LINK_ANSWER_NS && !rz_lease_can_wait(rz_process_state(link->daemon)));
 }
 
-rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *message, int fd)
+/* Sends n bytes, whose encoding has failed if n is 0. checks: the same link, if its stop word is to
+ * be looked at. */
+static rz_status_t link_put(const struct rz_link *link, const void *bytes, size_t n, int fd,
+                            struct rz_link *checks)
 {
-    if (link->info.alone) {
-        return RZ_ERR_UNSUPPORTED;
-    }
-    RZ_TRACE(TOLD_DAEMON, message->type, 0, 0);
-    size_t n = rz_link_encode(message, link->out, sizeof(link->out));
     rz_status_t status = n > 0 ? RZ_IN_PROGRESS : RZ_ERR_INVALID;
     rz_time begun = rz_clock_now();
     while (status == RZ_IN_PROGRESS) {
-        status = rz_channel_send(link->info.fd, link->out, n, &fd, fd >= 0 ? 1 : 0);
+        status = rz_channel_send(link->info.fd, bytes, n, &fd, fd >= 0 ? 1 : 0);
         if (status != RZ_IN_PROGRESS) {
             break;
         }
@@ -226,7 +224,7 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
          * loop. */
         struct pollfd polled = {.fd = link->info.fd, .events = POLLOUT};
         poll(&polled, 1, 10);
-        rz_status_t fenced = link->board ? rz_link_check(link) : RZ_OK;
+        rz_status_t fenced = checks && checks->board ? rz_link_check(checks) : RZ_OK;
         if (fenced != RZ_OK) {
             status = fenced;
         } else if (rz_link_overdue(link, begun)) {
@@ -236,6 +234,16 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
     return status;
 }
 
+rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *message, int fd)
+{
+    if (link->info.alone) {
+        return RZ_ERR_UNSUPPORTED;
+    }
+    RZ_TRACE(TOLD_DAEMON, message->type, 0, 0);
+    size_t n = rz_link_encode(message, link->out, sizeof(link->out));
+    return link_put(link, link->out, n, fd, link);
+}
+
 rz_status_t rz_link_send_small(const struct rz_link *link, const struct rz_link_message *message,
                                int fd)
 {
@@ -243,18 +251,7 @@ rz_status_t rz_link_send_small(const struct rz_link *link, const struct rz_link_
     if (link->info.alone) {
         return RZ_ERR_UNSUPPORTED;
     }
-    size_t n = rz_link_encode(message, out, sizeof(out));
-    rz_status_t status = n > 0 ? RZ_IN_PROGRESS : RZ_ERR_INVALID;
-    rz_time begun = rz_clock_now();
-    while (status == RZ_IN_PROGRESS) {
-        status = rz_channel_send(link->info.fd, out, n, &fd, fd >= 0 ? 1 : 0);
-        if (status == RZ_IN_PROGRESS && rz_link_overdue(link, begun)) {
-            status = RZ_ERR_TIMEOUT;
-        } else if (status == RZ_IN_PROGRESS) {
-            poll(&(struct pollfd){.fd = link->info.fd, .events = POLLOUT}, 1, 10);
-        }
-    }
-    return status;
+    return link_put(link, out, rz_link_encode(message, out, sizeof(out)), fd, NULL);
 }
 
 static void link_dispatch(struct rz_link *link, const struct rz_link_message *message, int *fds,
