@@ -133,7 +133,7 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
         set_made(e, "RZ_LINK_FD=%d", link_fd);
     }
     if (job->link_token != 0) {
-        set_made(e, "RZ_LINK_SOCKET=%u/%llx/%u", (unsigned)geteuid(),
+        set_made(e, "RZ_LINK_SOCKET=%u/%016llx/%u", (unsigned)geteuid(),
                  (unsigned long long)job->link_token, job->node);
     }
     set_made(e, "RZ_JOB_KEY=%s", hex);
