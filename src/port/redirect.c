@@ -5,17 +5,14 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define PAGE UINT64_C(4096)
 
-/* How often objects were loaded, as the last rz_redirect_calls saw it. */
-static _Atomic uint64_t loaded_seen;
-
-void rz_redirect_find(struct rz_redirect *list)
+static void find(struct rz_redirect *list)
 {
     for (; list->name; list++) {
         void *found = dlsym(RTLD_DEFAULT, list->name);
@@ -28,18 +25,6 @@ static int note_loaded(struct dl_phdr_info *object, size_t bytes, void *arg)
     (void)bytes;
     *(uint64_t *)arg = object->dlpi_adds;
     return 1; /* each object tells the same */
-}
-
-static uint64_t loaded_now(void)
-{
-    uint64_t loaded = 0;
-    dl_iterate_phdr(note_loaded, &loaded);
-    return loaded;
-}
-
-bool rz_redirect_is_old(void)
-{
-    return atomic_load(&loaded_seen) != loaded_now();
 }
 
 #if defined(__x86_64__)
@@ -151,18 +136,29 @@ static int lead_object(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 0;
 }
 
-void rz_redirect_calls(const struct rz_redirect *list)
+static void lead_all(struct rz_redirect *list)
 {
-    atomic_store(&loaded_seen, loaded_now());
-    dl_iterate_phdr(lead_object, (void *)list);
+    dl_iterate_phdr(lead_object, list);
 }
 
 #else
 
-void rz_redirect_calls(const struct rz_redirect *list)
+static void lead_all(struct rz_redirect *list)
 {
     (void)list;
-    atomic_store(&loaded_seen, loaded_now());
 }
 
 #endif
+
+void rz_redirect_lead(struct rz_redirects *redirects)
+{
+    uint64_t loaded = 0;
+    dl_iterate_phdr(note_loaded, &loaded);
+    if (redirects->loaded == 0) {
+        find(redirects->calls);
+    }
+    if (redirects->loaded != loaded) {
+        redirects->loaded = loaded;
+        lead_all(redirects->calls);
+    }
+}

@@ -7,23 +7,23 @@
 #ifndef RZ_PORT_REDIRECT_H
 #define RZ_PORT_REDIRECT_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 struct rz_redirect {
     const char *name;  /* NULL: the end of a list */
     void (*to)(void);  /* called in its place */
-    void (*was)(void); /* what was meant before, set by rz_redirect_find; NULL: nothing */
+    void (*was)(void); /* what was meant before, set by rz_redirect_lead; NULL: nothing */
 };
 
-/* Looks up what the names of the list mean. To be called before rz_redirect_calls. */
-void rz_redirect_find(struct rz_redirect *list);
+struct rz_redirects {
+    struct rz_redirect *calls;
+    uint64_t loaded; /* 0 at first; how often objects had been loaded when they were led */
+};
 
-/* Leads the calls of all objects that are loaded now, but for libc's own. To be called again when
- * objects were loaded (rz_redirect_is_old). By one thread at a time. Without effect on processors
- * other than x86-64. */
-void rz_redirect_calls(const struct rz_redirect *list);
-
-/* Whether objects have been loaded since the last rz_redirect_calls. */
-bool rz_redirect_is_old(void);
+/* Looks up what the names mean, the first time, and leads the calls of all objects that are loaded
+ * now, but for libc's own. To be called again when others may have been loaded: then it leads their
+ * calls, too, and costs little if there are none. By one thread at a time for the same calls.
+ * Without effect on processors other than x86-64. */
+void rz_redirect_lead(struct rz_redirects *redirects);
 
 #endif

@@ -39,16 +39,13 @@ static struct rz_redirect calls[] = {
     {NULL, NULL, NULL},
 };
 
+static struct rz_redirects redirects = {.calls = calls};
+
 /* Anew in a process that was restored, where libc is where it was. */
 void rz_file_opens_lead(const struct rz_file_opens *opens)
 {
-    if (!told) {
-        rz_redirect_find(calls);
-        told = opens;
-    }
-    if (rz_redirect_is_old()) {
-        rz_redirect_calls(calls);
-    }
+    told = opens;
+    rz_redirect_lead(&redirects);
 }
 
 /* ---- Which calls are told ---- */
