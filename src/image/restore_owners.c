@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The threads have new ids, and libc knows them: a lock that one of them holds must name its owner
- * by the new one. libc keeps no list of them, so they are looked for by what a held lock looks like
- * in glibc (pthread_mutex_t and pthread_rwlock_t; docs/decisions/0057-new-thread-ids.md). Part of
- * the restore program.
+ * by the new one. Where the program's locks are is written down (held_locks.c); those of libc
+ * itself are looked for in its own memory, by what a held lock looks like in glibc
+ * (docs/decisions/0065-locks-by-address.md). Part of the restore program.
  */
 #include "image/restore_program.h"
 
@@ -13,32 +13,6 @@
 
 #define USERS_MAX (1u << 20)
 #define COUNT_MAX (1u << 24)
-
-/* pthread_mutex_t, in words of 32 bits; what is behind these is 0 unless it is robust. */
-enum {
-    MUTEX_LOCK,
-    MUTEX_COUNT,
-    MUTEX_OWNER,
-    MUTEX_USERS,
-    MUTEX_KIND,
-    MUTEX_SPINS,
-    MUTEX_WORDS = 10
-};
-enum {
-    KIND_TYPE = 3,
-    KIND_RECURSIVE = 1,
-    KIND_CHECKED = 2,
-    KIND_ROBUST = 16,
-    KIND_INHERITS = 32, /* PTHREAD_PRIO_INHERIT */
-    KIND_PROTECTS = 64, /* PTHREAD_PRIO_PROTECT */
-    KIND_ALL = 0x3ff,
-};
-#define LOCK_ID 0x3fffffffu      /* of KIND_ROBUST and KIND_INHERITS: the owner, with flags above */
-#define LOCK_CEILING 0xfff80000u /* of KIND_PROTECTS */
-
-/* pthread_rwlock_t */
-enum { RW_READERS, RW_WRITERS, RW_PHASE, RW_FUTEX, RW_PAD, RW_OWNER = 6, RW_SHARED, RW_FLAGS = 12 };
-enum { RW_WORDS = 14, RW_HELD = 3 };
 
 /* The index of the thread that had this id; -1: none had. */
 static int thread_of(int32_t id)
@@ -61,56 +35,101 @@ static bool all_zero(const uint32_t *word, int from, int to)
     return any == 0;
 }
 
+/* libc's own are recursive ones. */
 static bool is_held_mutex(const uint32_t *m)
 {
-    uint32_t kind = m[MUTEX_KIND], type = kind & KIND_TYPE, id = m[MUTEX_OWNER];
-    bool names = kind & (KIND_ROBUST | KIND_INHERITS), recursive = type == KIND_RECURSIVE;
-    uint32_t held = kind & KIND_PROTECTS ? m[MUTEX_LOCK] & ~LOCK_CEILING : m[MUTEX_LOCK];
-    return (kind & ~(uint32_t)KIND_ALL) == 0 && m[MUTEX_USERS] - 1 < USERS_MAX &&
-           (recursive ? m[MUTEX_COUNT] - 1 < COUNT_MAX : m[MUTEX_COUNT] <= 1) &&
-           (names ? (held & LOCK_ID) == id
-                  : (recursive || type == KIND_CHECKED) && (held == 1 || held == 2)) &&
-           (kind & KIND_ROBUST || all_zero(m, MUTEX_SPINS, MUTEX_WORDS));
+    return m[RZ_MUTEX_KIND] == RZ_KIND_RECURSIVE && m[RZ_MUTEX_USERS] - 1 < USERS_MAX &&
+           m[RZ_MUTEX_COUNT] - 1 < COUNT_MAX && (m[RZ_MUTEX_LOCK] == 1 || m[RZ_MUTEX_LOCK] == 2) &&
+           all_zero(m, RZ_MUTEX_SPINS, RZ_MUTEX_WORDS);
 }
 
 static bool is_held_rwlock(const uint32_t *w)
 {
-    return (w[RW_READERS] & RW_HELD) == RW_HELD && w[RW_PHASE] <= 3 &&
-           (w[RW_FUTEX] == 1 || w[RW_FUTEX] == 3) && all_zero(w, RW_PAD, RW_OWNER) &&
-           w[RW_SHARED] <= 1 && all_zero(w, RW_SHARED + 1, RW_FLAGS) && w[RW_FLAGS] <= 3;
+    return (w[RZ_RW_READERS] & RZ_RW_HELD) == RZ_RW_HELD && w[RZ_RW_PHASE] <= 3 &&
+           (w[RZ_RW_FUTEX] == 1 || w[RZ_RW_FUTEX] == 3) && all_zero(w, RZ_RW_PAD, RZ_RW_OWNER) &&
+           w[RZ_RW_SHARED] <= 1 && all_zero(w, RZ_RW_SHARED + 1, RZ_RW_FLAGS) &&
+           w[RZ_RW_FLAGS] <= 3;
 }
 
-/* at: where the id of an owner may be, in writable memory from start to end. */
-static void rename_at(uint32_t *at, uint64_t start, uint64_t end)
+/* What is at this word may be the owner of a lock of libc's. */
+static void rename_at(uint32_t *at, const struct rz_held_range *within)
 {
     int thread = thread_of((int32_t)*at);
-    uint64_t mutex = (uintptr_t)(at - MUTEX_OWNER), rwlock = (uintptr_t)(at - RW_OWNER);
-    if (thread < 0) {
-        return;
-    }
-    uint32_t id = (uint32_t)RZ_AREA->new_tid[thread];
-    if (mutex >= start && mutex + MUTEX_WORDS * 4 <= end && is_held_mutex((void *)mutex)) {
-        uint32_t *m = (void *)mutex;
-        if (m[MUTEX_KIND] & (KIND_ROBUST | KIND_INHERITS)) {
-            m[MUTEX_LOCK] = (m[MUTEX_LOCK] & ~LOCK_ID) | id;
-        }
-        m[MUTEX_OWNER] = id;
-    } else if (rwlock >= start && rwlock + RW_WORDS * 4 <= end && is_held_rwlock((void *)rwlock)) {
-        *at = id;
+    uint64_t mutex = (uintptr_t)(at - RZ_MUTEX_OWNER), rwlock = (uintptr_t)(at - RZ_RW_OWNER);
+    if (thread >= 0 && ((mutex >= within->start && mutex + RZ_MUTEX_WORDS * 4 <= within->end &&
+                         is_held_mutex((void *)mutex)) ||
+                        (rwlock >= within->start && rwlock + RZ_RW_WORDS * 4 <= within->end &&
+                         is_held_rwlock((void *)rwlock)))) {
+        *at = (uint32_t)RZ_AREA->new_tid[thread];
     }
 }
 
-/* Of the region, the pages that were saved. */
-static void look_through(const struct rz_image_region *r, uint64_t from, uint64_t to)
+/* Whether the program may write there: a part of libc is read-only once it is loaded. */
+static bool is_writable(uint64_t start, uint64_t end)
 {
-    const uint32_t low = (uint32_t)RZ_AREA->old_tid_low, span = RZ_AREA->old_tid_span;
-    uint64_t at = from > r->start ? from : r->start, end = to < r->end ? to : r->end, stop;
-    while (at < end && rz_image_next_included(&at, end, &stop)) {
-        for (; at < stop; at += 8) {
-            uint32_t *word = (void *)at; /* both locks are aligned to 8 bytes, and their owner */
-            if (*word - low <= span) {
-                rename_at(word, r->start, r->end);
+    const struct rz_image_tables *image = &RZ_AREA->image;
+    const int writable = PROT_READ | PROT_WRITE;
+    for (uint32_t i = 0; i < image->head.n_regions && start < end; i++) {
+        const struct rz_image_region *r = &image->region[i];
+        if (r->start <= start && start < r->end && (r->protection & writable) == writable) {
+            start = r->end; /* they ascend */
+        }
+    }
+    return start >= end;
+}
+
+static void look_through(const struct rz_held_range *system)
+{
+    for (uint64_t at = system->start, page = 0; at + 4 <= system->end; at += 8) {
+        if (at >= page) {
+            page = (at & ~(uint64_t)(RZ_IMAGE_PAGE - 1)) + RZ_IMAGE_PAGE;
+            if (!is_writable(at, at + 1)) {
+                at = page - 8;
+                continue;
             }
+        }
+        rename_at((void *)at, system);
+    }
+}
+
+static void rename_mutex(uint32_t *m)
+{
+    int thread = thread_of((int32_t)m[RZ_MUTEX_OWNER]);
+    if (thread >= 0) {
+        uint32_t id = (uint32_t)RZ_AREA->new_tid[thread];
+        if (m[RZ_MUTEX_KIND] & (RZ_KIND_ROBUST | RZ_KIND_INHERITS) &&
+            (m[RZ_MUTEX_LOCK] & RZ_LOCK_ID) == m[RZ_MUTEX_OWNER]) {
+            m[RZ_MUTEX_LOCK] = (m[RZ_MUTEX_LOCK] & ~RZ_LOCK_ID) | id;
+        }
+        m[RZ_MUTEX_OWNER] = id;
+    }
+}
+
+static void rename_writer(uint32_t *w)
+{
+    int thread = thread_of((int32_t)w[RZ_RW_OWNER]);
+    if (thread >= 0) {
+        w[RZ_RW_OWNER] = (uint32_t)RZ_AREA->new_tid[thread];
+    }
+}
+
+/* An address may be there twice: the new id of one thread may be the old one of another, so each
+ * lock is renamed once. */
+static void rename_held(const struct rz_held_locks *locks)
+{
+    for (uint32_t i = 0; i < RZ_HELD_LOCKS; i++) {
+        uintptr_t lock = atomic_load(&locks->held[i]), at = lock & ~(uintptr_t)RZ_LOCK_IS_RW;
+        uint32_t words = lock & RZ_LOCK_IS_RW ? RZ_RW_WORDS : RZ_MUTEX_WORDS, before = 0;
+        while (before < i && atomic_load(&locks->held[before]) != lock) {
+            before++;
+        }
+        if (!lock || before < i || !is_writable(at, at + words * 4)) {
+            continue;
+        }
+        if (lock & RZ_LOCK_IS_RW) {
+            rename_writer((void *)at);
+        } else {
+            rename_mutex((void *)at);
         }
     }
 }
@@ -131,34 +150,19 @@ static void tell_libc(void)
 void rz_restore_owners(void)
 {
     const struct rz_image_tables *image = &RZ_AREA->image;
-    const int writable = PROT_READ | PROT_WRITE;
-    int32_t low = image->thread[0].tid, high = low;
     bool same = true;
     for (uint32_t i = 0; i < image->head.n_threads; i++) {
-        int32_t id = image->thread[i].tid;
-        low = id < low ? id : low;
-        high = id > high ? id : high;
-        same = same && id == RZ_AREA->new_tid[i];
+        same = same && image->thread[i].tid == RZ_AREA->new_tid[i];
     }
     if (same) {
         return;
     }
-    RZ_AREA->old_tid_low = low;
-    RZ_AREA->old_tid_span = (uint32_t)(high - low);
-    struct rz_image_cursor index = rz_image_cursor_of(RZ_POOL_INDEX);
-    const struct rz_image_run *end = index.run + image->head.n_index;
-    for (uint32_t i = 0; i < image->head.n_regions; i++) {
-        const struct rz_image_region *r = &image->region[i];
-        while (index.run < end &&
-               (index.run->page + index.run->pages) * RZ_IMAGE_PAGE <= r->start) {
-            index.run++;
-        }
-        for (const struct rz_image_run *run = index.run;
-             run < end && run->page * RZ_IMAGE_PAGE < r->end; run++) {
-            if (!r->shared && (r->protection & writable) == writable) {
-                look_through(r, run->page * RZ_IMAGE_PAGE,
-                             (run->page + run->pages) * RZ_IMAGE_PAGE);
-            }
+    struct rz_held_locks *locks = (void *)image->head.locks;
+    if (locks) {
+        atomic_fetch_add(&locks->restores, 1);
+        rename_held(locks);
+        for (uint32_t i = 0; i < locks->n_system; i++) {
+            look_through(&locks->system[i]);
         }
     }
     tell_libc();

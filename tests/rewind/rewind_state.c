@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <threads.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -74,6 +75,8 @@ void may(bool holds)
 static pthread_t sleeper, canceller, waiter;
 static pthread_mutex_t recursive, checked, inherits, robust, contended;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static mtx_t c11;
+static uint32_t *numbers_of_ids, *numbers_before;
 static volatile sig_atomic_t hits;
 
 static void on_hit(int number)
@@ -109,8 +112,40 @@ static void make_lock(pthread_mutex_t *lock, int type, int protocol, int robustn
     need(pthread_mutex_init(lock, &attributes) == 0 && pthread_mutex_lock(lock) == 0, "a lock");
 }
 
+/* Numbers that a restored process must not take for locks of the thread with this id: what held
+ * ones look like, and nothing else than the id. */
+enum { ID_NUMBERS = 14, ID_COPIES = 1000 };
+static void make_numbers_of_ids(uint32_t id)
+{
+    const uint32_t like[4][ID_NUMBERS] = {
+        {1, 1, id, 1, PTHREAD_MUTEX_RECURSIVE},
+        {id, 1, id, 1, 16 | PTHREAD_MUTEX_RECURSIVE},
+        {3, 0, 1, 1, 0, 0, id},
+        {id, id, id, id, id, id, id, id, id, id, id, id, id, id},
+    };
+    numbers_of_ids = malloc(2 * sizeof(like) * ID_COPIES);
+    need(numbers_of_ids != NULL, "malloc");
+    numbers_before = numbers_of_ids + sizeof(like) / 4 * ID_COPIES;
+    for (int i = 0; i < ID_COPIES; i++) {
+        memcpy(numbers_of_ids + (size_t)i * sizeof(like) / 4, like, sizeof(like));
+    }
+    for (size_t i = 0; i < sizeof(like) / 4 * ID_COPIES; i++) {
+        numbers_before[i] = ~numbers_of_ids[i];
+    }
+}
+
+static int numbers_that_differ(void)
+{
+    int differ = 0;
+    for (size_t i = 0; i < (size_t)(numbers_before - numbers_of_ids); i++) {
+        differ += numbers_before[i] != ~numbers_of_ids[i];
+    }
+    return differ;
+}
+
 static void make_threads(void)
 {
+    make_numbers_of_ids((uint32_t)gettid());
     struct sigaction action = {.sa_handler = on_hit};
     sigaction(SIGUSR2, &action, NULL);
     make_lock(&recursive, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
@@ -119,6 +154,7 @@ static void make_threads(void)
     make_lock(&robust, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_ROBUST);
     make_lock(&contended, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED);
     need(pthread_rwlock_wrlock(&rwlock) == 0, "a lock");
+    need(mtx_init(&c11, mtx_recursive) == thrd_success && mtx_lock(&c11) == thrd_success, "a lock");
     need(pthread_create(&sleeper, NULL, sleep_on, NULL) == 0 &&
              pthread_create(&canceller, NULL, sleep_on, NULL) == 0 &&
              pthread_create(&waiter, NULL, wait_for_lock, &contended) == 0,
@@ -131,6 +167,7 @@ static void step_threads(int step)
     wrong |= pthread_mutex_lock(&recursive) | pthread_mutex_unlock(&recursive);
     wrong |= pthread_mutex_lock(&inherits) | pthread_mutex_unlock(&inherits);
     wrong |= pthread_mutex_lock(&robust) | pthread_mutex_unlock(&robust);
+    wrong |= mtx_lock(&c11) | mtx_unlock(&c11);
     wrong |= pthread_mutex_lock(&checked) != EDEADLK;
     wrong |= pthread_rwlock_wrlock(&rwlock) != EDEADLK;
     if (wrong) {
@@ -160,8 +197,9 @@ static void end_threads(void)
     control = pthread_mutex_unlock(&contended) | pthread_join(waiter, &result);
     control |= pthread_mutex_unlock(&recursive) | pthread_mutex_unlock(&checked) |
                pthread_mutex_unlock(&inherits) | pthread_mutex_unlock(&robust) |
-               pthread_rwlock_unlock(&rwlock);
-    say("locks: %d, %d\n", control, result == &contended);
+               pthread_rwlock_unlock(&rwlock) | mtx_unlock(&c11);
+    say("locks: %d, %d; %d numbers differ\n", control, result == &contended, numbers_that_differ());
+    free(numbers_of_ids);
 }
 
 /* ---- Signals and timers ---- */

@@ -259,7 +259,10 @@ class State(Rewind):
         self.restored("numbers")
 
     def test_threads(self):
-        self.restored("threads")
+        # In the process that saved, and in another one on another node.
+        for kill, nodes in (("stored:2@1", 2), ("piece-came:6@1", 3)):
+            with self.subTest(kill):
+                self.restored("threads", kill=kill, nodes=nodes)
 
     def test_signals(self):
         self.restored("signals", "itimer")

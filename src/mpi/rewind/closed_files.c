@@ -149,9 +149,6 @@ static const struct rz_file_opens opens = {opening_enters, opening_over};
 
 void rz_closed_files_begin(void)
 {
-    if (!rz_engine.rewinds) {
-        return;
-    }
     inside = true;
     pthread_mutex_lock(&marks.lock);
     rz_file_opens_lead(&opens);

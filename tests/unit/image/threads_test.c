@@ -3,9 +3,11 @@
  * held by those that held them, and it does not matter which thread saves or restores. */
 #include "../../image/apart.h"
 #include "image/image.h"
+#include "port/held_locks.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -171,6 +173,110 @@ static void threads_continue_where_they_were(void **state)
     close(fd);
 }
 
+/* ---- Locks that are held, and waited for, while the process is saved ---- */
+
+static pthread_mutex_t held;
+static sem_t is_held, may_release;
+
+static void *hold(void *argument)
+{
+    int wrong = pthread_mutex_lock(&held) | pthread_mutex_lock(&held) | sem_post(&is_held);
+    while (sem_wait(&may_release) != 0) {
+    }
+    wrong |= pthread_mutex_unlock(&held) | pthread_mutex_unlock(&held);
+    return wrong ? NULL : argument;
+}
+
+static bool waits(pid_t id)
+{
+    char path[64], state = 0;
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)id);
+    FILE *file = fopen(path, "r");
+    bool known = file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
+    if (file) {
+        fclose(file);
+    }
+    return known && state == 'S';
+}
+
+static _Atomic pid_t wanting;
+
+static void *want(void *argument)
+{
+    atomic_store(&wanting, (pid_t)syscall(SYS_gettid));
+    int wrong = pthread_mutex_lock(&held) | pthread_mutex_lock(&held);
+    wrong |= pthread_mutex_unlock(&held) | pthread_mutex_unlock(&held);
+    return wrong ? NULL : argument;
+}
+
+static void lock_knows_its_owner(int protocol, int robustness)
+{
+    struct outside *outside = outside_new();
+    int fd = image_new(), kind = 1;
+    uint64_t bytes;
+    pthread_t holder, waiter;
+    void *result[2];
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutexattr_setprotocol(&attributes, protocol);
+    pthread_mutexattr_setrobust(&attributes, robustness);
+    pthread_mutex_init(&held, &attributes);
+    sem_init(&is_held, 0, 0);
+    sem_init(&may_release, 0, 0);
+    atomic_store(&wanting, 0);
+    rz_image_set_locks(rz_held_locks_follow());
+    assert_int_equal(pthread_create(&holder, NULL, hold, &kind), 0);
+    while (sem_wait(&is_held) != 0) {
+    }
+    assert_int_equal(pthread_create(&waiter, NULL, want, &kind), 0);
+    while (atomic_load(&wanting) == 0 || !waits(atomic_load(&wanting))) {
+        sched_yield();
+    }
+    save_into(fd, &bytes);
+    if (atomic_fetch_add(&outside->times, 1) < 5) {
+        go_back_to(fd, bytes);
+    }
+    sem_post(&may_release);
+    assert_int_equal(pthread_join(holder, &result[0]) | pthread_join(waiter, &result[1]), 0);
+    assert_ptr_equal(result[0], &kind);
+    assert_ptr_equal(result[1], &kind);
+    assert_int_equal(pthread_mutex_trylock(&held) | pthread_mutex_unlock(&held), 0);
+    close(fd);
+}
+
+static void locks_know_their_owners(void **state)
+{
+    (void)state;
+    lock_knows_its_owner(PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
+    lock_knows_its_owner(PTHREAD_PRIO_NONE, PTHREAD_MUTEX_ROBUST);
+    lock_knows_its_owner(PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED);
+    lock_knows_its_owner(PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_ROBUST);
+}
+
+/* More locks than are written down: no image is saved until they are fewer. */
+static void too_many_locks_are_refused(void **state)
+{
+    (void)state;
+    enum { LOCKS = 1100 };
+    static pthread_mutex_t many[LOCKS];
+    char why[512] = "";
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    rz_image_set_locks(rz_held_locks_follow());
+    for (int i = 0; i < LOCKS; i++) {
+        pthread_mutex_init(&many[i], &recursive);
+        assert_int_equal(pthread_mutex_lock(&many[i]), 0);
+    }
+    assert_int_equal(rz_image_check(why, sizeof(why)), RZ_ERR_UNSUPPORTED);
+    assert_string_equal(why, "more than 1024 locks are held that name their owners");
+    for (int i = 0; i < LOCKS; i++) {
+        assert_int_equal(pthread_mutex_unlock(&many[i]), 0);
+    }
+    assert_int_equal(rz_image_check(why, sizeof(why)), RZ_OK);
+}
+
 /* ---- Any thread ---- */
 
 struct roles {
@@ -332,6 +438,8 @@ static void lists_change_while_the_process_is_saved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(locks_know_their_owners),
+        cmocka_unit_test(too_many_locks_are_refused),
         cmocka_unit_test(threads_continue_where_they_were),
         cmocka_unit_test(any_thread_saves_and_restores),
         cmocka_unit_test(another_thread_than_the_one_that_saved_restores),
