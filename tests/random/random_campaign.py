@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plays programs at random (README.md) until so many are right or the time is over; makes the first one that is wrong small.
+
+    random_campaign.py [--programs N] [--seconds N] [--seed N] [--faults] [--each N] [--peers]
+                       [--rzrun PATH] [--program PATH]
+"""
+import argparse
+import os
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
+
+BUILD = os.environ.get("RZ_TEST_BUILD", "build")
+SOURCES = os.path.dirname(os.path.abspath(__file__))
+SHRINK_S = 600  # to make a program small
+PEERS = {"Open MPI": ("mpicc.openmpi", ["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe"]),
+         "MPICH": ("mpicc.mpich", ["mpiexec.mpich"])}
+
+
+class Setting:
+    """How a job is run: drawn from its first seed."""
+    def __init__(self, options, seed):
+        rng = random.Random(seed)
+        self.seed, self.ranks = seed, rng.choice((1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9))
+        self.nodes = rng.randint(1, min(3, self.ranks))
+        self.threads = rng.choice((1, 1, 1, 2, 3))
+        self.operations = {1: 150, 2: 80, 3: 60}[self.threads]
+        self.bounds = rng.choice((None, None, "least", "odd"))
+        self.faults, self.spoil = [], options.spoil
+        if options.faults:
+            victim = rng.choice(("rank", "node") if self.nodes > 1 else ("rank",))
+            number = rng.randrange(self.ranks if victim == "rank" else self.nodes)
+            self.faults = ["--rewind", f"{rng.choice((20, 50, 200))}ms", "--inject", f"kill {victim} {number} at {rng.randint(50, 3000)}ms"]
+
+    def program(self, programs, only=None):
+        line = ["--seed", str(self.seed), "--programs", str(programs), "--operations", str(self.operations), "--threads", str(self.threads)]
+        line += ["--spoil", str(self.spoil)] if self.spoil is not None else []
+        return line + (["--only", only] if only else [])
+
+    def line(self, options, folder, programs, only=None):
+        line = [options.rzrun, "--oversubscribe", "--timeout", f"{HANG_S}s", "-n", str(self.ranks), "--nodes", str(self.nodes), *self.faults]
+        return line + [options.program, *self.program(programs, only), "--folder", folder]
+
+    def shell(self, options, programs, only=None):
+        begin = f"RZ_BOUNDS={self.bounds} " if self.bounds else ""
+        return begin + shlex.join(self.line(options, "FOLDER", programs, only))
+
+
+def run(line, bounds=None, patience=HANG_S + 100):
+    """What the job printed, and whether all of its programs are right."""
+    environment = dict(os.environ, **({"RZ_BOUNDS": bounds} if bounds else {}))
+    with tempfile.TemporaryFile("w+") as out:
+        process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment)
+        try:
+            status = process.wait(patience)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            status = f"a hang: {process.wait()}"
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+        out.seek(0)
+        text = out.read()
+    return status == 0 and re.search(r"programs from seed \d+ are right", text) is not None, f"{text}status {status}\n"
+
+
+def ranges(numbers):
+    """1,2,3,7 as 1-3,7."""
+    words, at = [], 0
+    while at < len(numbers):
+        end = at
+        while end + 1 < len(numbers) and numbers[end + 1] == numbers[end] + 1:
+            end += 1
+        words.append(str(numbers[at]) if at == end else f"{numbers[at]}-{numbers[end]}")
+        at = end + 1
+    return ",".join(words)
+
+
+def shrink(options, setting, folder):
+    """As few operations of the program as fail still."""
+    end = time.monotonic() + SHRINK_S
+
+    def fails(kept):
+        return not run(setting.line(options, folder, 1, ranges(kept)), setting.bounds)[0]
+    kept, part = list(range(setting.operations)), setting.operations
+    while part > 1 and time.monotonic() < end:
+        part = (part + 1) // 2
+        at = 0
+        while at < len(kept) and time.monotonic() < end:
+            fewer = kept[:at] + kept[at + part:]
+            if fewer and fails(fewer):
+                kept = fewer
+            else:
+                at += part
+    return kept
+
+
+def first_wrong(options, setting, folder, programs, text):
+    """The seed that the job named, or the first one that fails alone; None: none does."""
+    named = re.search(r"WRONG seed (\d+)", text)
+    seeds = [int(named.group(1))] if named else range(setting.seed, setting.seed + programs)
+    for seed in seeds:
+        setting.seed = seed
+        if not run(setting.line(options, folder, 1), setting.bounds)[0]:
+            return seed
+    return None
+
+
+def ask_peers(setting, folder, only):
+    """The same program, built for the MPIs of this machine."""
+    sources = [os.path.join(SOURCES, name) for name in os.listdir(SOURCES) if name.endswith(".c")]
+    for name, (compiler, launcher) in PEERS.items():
+        if not shutil.which(compiler):
+            continue
+        binary = f"{folder}/{compiler}"
+        subprocess.run([compiler, "-O1", "-w", *sources, "-o", binary, "-lpthread"], check=True)
+        right, text = run([*launcher, "-n", str(setting.ranks), binary, *setting.program(1, only), "--folder", folder], patience=HANG_S)
+        said = re.findall(r"^WRONG.*", text, re.MULTILINE) or text.strip().splitlines()[-1:]
+        print(f"{name}: {'right' if right else said[0]}", flush=True)
+
+
+def explain(options, setting, folder, programs, text):
+    print(f"{setting.shell(options, programs)}\n{text[-3000:]}", flush=True)
+    if first_wrong(options, setting, folder, programs, text) is None:
+        print("no program of it fails alone", flush=True)
+        return
+    kept = ranges(shrink(options, setting, folder))
+    _, text = run([*setting.line(options, folder, 1, kept), "--list"], setting.bounds)
+    print(f"\nthe least that fails:\n{setting.shell(options, 1, kept)}\n{text[-3000:]}", flush=True)
+    if options.peers:
+        ask_peers(setting, folder, kept)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", random.randrange(1 << 40))))
+    parser.add_argument("--each", type=int, default=50, help="programs of one job")
+    parser.add_argument("--faults", action="store_true", help="with --rewind, and a rank or a node that fails")
+    parser.add_argument("--peers", action="store_true", help="ask other MPIs about what is wrong")
+    parser.add_argument("--spoil", type=int, help="let this operation be wrong in each program")
+    parser.add_argument("--rzrun", default=f"{BUILD}/bin/rzrun")
+    parser.add_argument("--program", default=f"{BUILD}/tests/random_program")
+    options = parser.parse_args()
+    for path in (options.rzrun, options.program):
+        if not os.access(path, os.X_OK):
+            parser.error(f"{path} cannot be run: build it (make build), or name the build folder (RZ_TEST_BUILD)")
+    print(f"again: SEED={options.seed} {shlex.join(sys.argv)}", flush=True)
+    begun, right, number = time.monotonic(), 0, 0
+    with tempfile.TemporaryDirectory(prefix="random-") as folder:
+        while right < options.programs and time.monotonic() - begun < options.seconds:
+            setting = Setting(options, options.seed + 1000 * number)
+            programs = min(options.each, options.programs - right)
+            ok, text = run(setting.line(options, folder, programs), setting.bounds)
+            if not ok:
+                explain(options, setting, folder, programs, text)
+                return 1
+            right, number = right + programs, number + 1
+            if sys.stdout.isatty():
+                print(f"\r{right} programs are right", end="", flush=True)
+    print(f"{right} programs are right, of {number} jobs", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
