@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 #include "image/format.h"
-#include "port/held_locks.h"
+#include "port/lock_owners.h"
 #include "image/image.h"
 #include "port/kill_point.h"
 
@@ -96,10 +96,10 @@ struct rz_image_area {
     int32_t new_tid[RZ_IMAGE_THREADS]; /* of the threads of the image, in this process */
     struct rz_image_signal pending[RZ_IMAGE_PENDING]; /* tid -1: none */
     _Atomic uint32_t n_pending;
-    struct rz_held_locks *locks; /* NULL: nobody follows them */
-    bool notes_signals;          /* a save stops the threads */
-    int32_t restorer;            /* the thread that restores when all others have ended */
-    int32_t park_signal;         /* of the thread that stops others */
+    struct rz_lock_owners *owners; /* NULL: nobody follows them */
+    bool notes_signals;            /* a save stops the threads */
+    int32_t restorer;              /* the thread that restores when all others have ended */
+    int32_t park_signal;           /* of the thread that stops others */
     struct rz_image_given given[RZ_IMAGE_GIVEN];
     struct rz_image_start start;
     int32_t given_at[RZ_IMAGE_GIVEN]; /* during a restore: copies of these; -1: it is closed */

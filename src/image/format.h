@@ -101,7 +101,7 @@ struct rz_image_head {
     uint64_t personality;
     uint32_t leader; /* the kernel's first thread; n_threads: it has ended */
     uint32_t folder, program, mask_of_files;
-    uint64_t locks; /* the address of its struct rz_image_locks; 0: none */
+    uint64_t owners; /* the address of its struct rz_lock_owners; 0: none */
     uint64_t brk, vdso, vdso_hash, processor[3], vector_permission;
     uint64_t action[RZ_IMAGE_SIGNALS][4], limit[RZ_IMAGE_LIMITS][2], timer[3][4];
 };

@@ -76,10 +76,10 @@ void rz_image_note_given(void)
         (int32_t)RZ_RAW3(sched_getaffinity, 0, sizeof(start->processors), start->processors);
 }
 
-void rz_image_set_locks(struct rz_held_locks *locks)
+void rz_image_set_owners(struct rz_lock_owners *owners)
 {
     if (rz_image_area_ready()) {
-        RZ_AREA->locks = locks;
+        RZ_AREA->owners = owners;
     }
 }
 

@@ -51,9 +51,9 @@ rz_status_t rz_image_exclude_thread(int tid);
 rz_status_t rz_image_include_thread(int tid);
 
 /* The locks of libc that name their owner by its thread id, which a restored thread has not
- * (port/held_locks.h). Without this call they keep the old ids. */
-struct rz_held_locks;
-void rz_image_set_locks(struct rz_held_locks *locks);
+ * (port/lock_owners.h). Without this call they keep the old ids. */
+struct rz_lock_owners;
+void rz_image_set_owners(struct rz_lock_owners *owners);
 
 /* What descriptors 0, 1 and 2 are that the launcher has given: a restored process has its own ones
  * in their place. What else is open under these numbers, or any other, is the program's, and saved.

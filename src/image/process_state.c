@@ -49,7 +49,7 @@ rz_status_t rz_image_note_process(struct rz_image_tables *image)
 {
     struct rz_image_head *head = &image->head;
     char path[4096];
-    head->locks = (uintptr_t)RZ_AREA->locks;
+    head->owners = (uintptr_t)RZ_AREA->owners;
     head->brk = (uint64_t)RZ_RAW1(brk, 0);
     note_processor(head->processor);
     RZ_RAW2(arch_prctl, GET_VECTOR_PERMISSION, &head->vector_permission);

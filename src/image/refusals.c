@@ -51,17 +51,6 @@ static rz_status_t refuse_timers(void)
                            text);
 }
 
-/* They would name threads that are not there. */
-static rz_status_t refuse_locks(void)
-{
-    const struct rz_held_locks *locks = RZ_AREA->locks;
-    return !locks || atomic_load(&locks->left_out) == 0
-               ? RZ_OK
-               : rz_image_refuse(RZ_ERR_UNSUPPORTED,
-                                 "more than %d locks are held that name their owners",
-                                 RZ_HELD_LOCKS);
-}
-
 rz_status_t rz_image_refuse_others(void)
 {
     uint64_t shadow = 0;
@@ -71,6 +60,5 @@ rz_status_t rz_image_refuse_others(void)
     }
     rz_status_t status = refuse_children();
     status = status == RZ_OK ? refuse_timers() : status;
-    status = status == RZ_OK ? refuse_locks() : status;
     return status == RZ_OK ? rz_image_refuse_changed() : status;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The threads have new ids, and libc knows them: a lock that one of them holds must name its owner
- * by the new one. Where the program's locks are is written down (held_locks.c); those of libc
- * itself are looked for in its own memory, by what a held lock looks like in glibc
- * (docs/decisions/0065-locks-by-address.md). Part of the restore program.
+ * The threads have new ids, and libc knows them. A lock that one of them holds names its owner by
+ * the old one, until it is used (port/lock_owners.h): that is told which ids are which. Those of
+ * libc itself are looked for in its own memory, by what a held lock looks like in glibc
+ * (docs/decisions/0065-owners-of-locks.md). Part of the restore program.
  */
 #include "image/restore_program.h"
 
@@ -52,14 +52,13 @@ static bool is_held_rwlock(const uint32_t *w)
 }
 
 /* What is at this word may be the owner of a lock of libc's. */
-static void rename_at(uint32_t *at, const struct rz_held_range *within)
+static void rename_at(uint32_t *at, uint64_t start, uint64_t end)
 {
     int thread = thread_of((int32_t)*at);
     uint64_t mutex = (uintptr_t)(at - RZ_MUTEX_OWNER), rwlock = (uintptr_t)(at - RZ_RW_OWNER);
-    if (thread >= 0 && ((mutex >= within->start && mutex + RZ_MUTEX_WORDS * 4 <= within->end &&
-                         is_held_mutex((void *)mutex)) ||
-                        (rwlock >= within->start && rwlock + RZ_RW_WORDS * 4 <= within->end &&
-                         is_held_rwlock((void *)rwlock)))) {
+    if (thread >= 0 &&
+        ((mutex >= start && mutex + RZ_MUTEX_WORDS * 4 <= end && is_held_mutex((void *)mutex)) ||
+         (rwlock >= start && rwlock + RZ_RW_WORDS * 4 <= end && is_held_rwlock((void *)rwlock)))) {
         *at = (uint32_t)RZ_AREA->new_tid[thread];
     }
 }
@@ -78,9 +77,9 @@ static bool is_writable(uint64_t start, uint64_t end)
     return start >= end;
 }
 
-static void look_through(const struct rz_held_range *system)
+static void look_through(uint64_t start, uint64_t end)
 {
-    for (uint64_t at = system->start, page = 0; at + 4 <= system->end; at += 8) {
+    for (uint64_t at = start, page = 0; at + 4 <= end; at += 8) {
         if (at >= page) {
             page = (at & ~(uint64_t)(RZ_IMAGE_PAGE - 1)) + RZ_IMAGE_PAGE;
             if (!is_writable(at, at + 1)) {
@@ -88,48 +87,63 @@ static void look_through(const struct rz_held_range *system)
                 continue;
             }
         }
-        rename_at((void *)at, system);
+        rename_at((void *)at, start, end);
     }
 }
 
-static void rename_mutex(uint32_t *m)
+/* ---- The program's locks: port/lock_owners.h ---- */
+
+static void add_former(struct rz_lock_owners *owners, int32_t was, int32_t is)
 {
-    int thread = thread_of((int32_t)m[RZ_MUTEX_OWNER]);
-    if (thread >= 0) {
-        uint32_t id = (uint32_t)RZ_AREA->new_tid[thread];
-        if (m[RZ_MUTEX_KIND] & (RZ_KIND_ROBUST | RZ_KIND_INHERITS) &&
-            (m[RZ_MUTEX_LOCK] & RZ_LOCK_ID) == m[RZ_MUTEX_OWNER]) {
-            m[RZ_MUTEX_LOCK] = (m[RZ_MUTEX_LOCK] & ~RZ_LOCK_ID) | id;
+    if (owners->n_former ==
+        RZ_FORMER_IDS) { /* the oldest are of locks that nobody holds any more */
+        for (uint32_t i = 1; i < RZ_FORMER_IDS; i++) {
+            owners->former[i - 1] = owners->former[i];
         }
-        m[RZ_MUTEX_OWNER] = id;
+        owners->n_former--;
+    }
+    owners->former[owners->n_former++] = (struct rz_former_id){was, is};
+}
+
+static void note_former_ids(struct rz_lock_owners *owners)
+{
+    const struct rz_image_tables *image = &RZ_AREA->image;
+    for (uint32_t i = 0; i < owners->n_former; i++) {
+        int thread = thread_of(owners->former[i].is);
+        if (thread >= 0) {
+            owners->former[i].is = RZ_AREA->new_tid[thread];
+        }
+    }
+    for (uint32_t i = 0; i < image->head.n_threads; i++) {
+        if (image->thread[i].tid != RZ_AREA->new_tid[i]) {
+            add_former(owners, image->thread[i].tid, RZ_AREA->new_tid[i]);
+        }
     }
 }
 
-static void rename_writer(uint32_t *w)
+static uint32_t present_id(const struct rz_lock_owners *owners, uint32_t id)
 {
-    int thread = thread_of((int32_t)w[RZ_RW_OWNER]);
-    if (thread >= 0) {
-        w[RZ_RW_OWNER] = (uint32_t)RZ_AREA->new_tid[thread];
+    for (uint32_t i = owners->n_former; i-- > 0;) {
+        if (owners->former[i].was == (int32_t)id) {
+            return (uint32_t)owners->former[i].is;
+        }
     }
+    return id;
 }
 
 /* An address may be there twice: the new id of one thread may be the old one of another, so each
  * lock is renamed once. */
-static void rename_held(const struct rz_held_locks *locks)
+static void rename_taken(const struct rz_lock_owners *owners)
 {
-    for (uint32_t i = 0; i < RZ_HELD_LOCKS; i++) {
-        uintptr_t lock = atomic_load(&locks->held[i]), at = lock & ~(uintptr_t)RZ_LOCK_IS_RW;
-        uint32_t words = lock & RZ_LOCK_IS_RW ? RZ_RW_WORDS : RZ_MUTEX_WORDS, before = 0;
-        while (before < i && atomic_load(&locks->held[before]) != lock) {
+    for (uint32_t i = 0; i < RZ_LOCKS_TAKEN; i++) {
+        uintptr_t lock = atomic_load(&owners->taken[i]);
+        uint32_t before = 0;
+        while (before < i && atomic_load(&owners->taken[before]) != lock) {
             before++;
         }
-        if (!lock || before < i || !is_writable(at, at + words * 4)) {
-            continue;
-        }
-        if (lock & RZ_LOCK_IS_RW) {
-            rename_writer((void *)at);
-        } else {
-            rename_mutex((void *)at);
+        if (lock && before == i && is_writable(lock, lock + RZ_MUTEX_WORDS * 4)) {
+            uint32_t *word = (uint32_t *)lock + RZ_MUTEX_LOCK;
+            *word = (*word & ~RZ_LOCK_ID) | present_id(owners, *word & RZ_LOCK_ID);
         }
     }
 }
@@ -157,12 +171,13 @@ void rz_restore_owners(void)
     if (same) {
         return;
     }
-    struct rz_held_locks *locks = (void *)image->head.locks;
-    if (locks) {
-        atomic_fetch_add(&locks->restores, 1);
-        rename_held(locks);
-        for (uint32_t i = 0; i < locks->n_system; i++) {
-            look_through(&locks->system[i]);
+    struct rz_lock_owners *owners = (void *)image->head.owners;
+    if (owners) {
+        atomic_fetch_add(&owners->restores, 1);
+        note_former_ids(owners);
+        rename_taken(owners);
+        for (uint32_t i = 0; i < owners->n_system; i++) {
+            look_through(owners->system[i].start, owners->system[i].end);
         }
     }
     tell_libc();

@@ -161,7 +161,7 @@ __attribute__((section(".text.start"))) void rz_restore_program_main(void)
     rz_raw_copy(RZ_AREA->handover, RZ_AREA->handover_next, RZ_AREA->handover_next_bytes);
     RZ_AREA->handover_bytes = RZ_AREA->handover_next_bytes;
     RZ_AREA->restored = true;
-    RZ_AREA->locks = (void *)image->head.locks;
+    RZ_AREA->owners = (void *)image->head.owners;
     restore_threads(own);
     rz_restore_owners();
     rz_restore_kill_here(RZ_KILL_IMAGE_THREADS);

@@ -47,9 +47,9 @@ rz_status_t rz_image_include_thread(int tid)
     return RZ_OK;
 }
 
-void rz_image_set_locks(struct rz_held_locks *locks)
+void rz_image_set_owners(struct rz_lock_owners *owners)
 {
-    (void)locks;
+    (void)owners;
 }
 
 void rz_image_set_given(const struct rz_image_given given[3])

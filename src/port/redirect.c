@@ -12,11 +12,16 @@
 
 #define PAGE UINT64_C(4096)
 
+/* libc's own, whoever else has a function of that name. */
 static void find(struct rz_redirect *list)
 {
+    void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
     for (; list->name; list++) {
-        void *found = dlsym(RTLD_DEFAULT, list->name);
+        void *found = libc ? dlsym(libc, list->name) : NULL;
         memcpy(&list->was, &found, sizeof(found));
+    }
+    if (libc) {
+        dlclose(libc);
     }
 }
 
@@ -30,7 +35,7 @@ static int note_loaded(struct dl_phdr_info *object, size_t bytes, void *arg)
 #if defined(__x86_64__)
 
 struct loaded_object {
-    uint64_t base;
+    uint64_t base, start, end; /* where it is */
     const char *names;
     const Elf64_Sym *symbols;
     const Elf64_Rela *table[2]; /* of functions that are called; of data */
@@ -73,12 +78,34 @@ static void read_dynamic(struct loaded_object *object, const Elf64_Dyn *entry)
     }
 }
 
+/* The function that the name means in the program, which is that of an object that has none. */
+static bool is_meant(const struct rz_redirect *one)
+{
+    void *found = dlsym(RTLD_DEFAULT, one->name), *was;
+    memcpy(&was, &one->was, sizeof(was));
+    return found == was;
+}
+
+/* What a place in a table means. One that is called for the first time leads into its object. */
+enum meaning { LIBCS, OTHERS, UNKNOWN };
+static enum meaning meaning_of(const struct loaded_object *object, uint64_t at,
+                               const Elf64_Sym *symbol, const struct rz_redirect *one)
+{
+    uint64_t value = *(const volatile uint64_t *)at;
+    if (value == (uint64_t)one->was) {
+        return LIBCS;
+    }
+    if (value < object->start || value >= object->end || symbol->st_shndx != SHN_UNDEF) {
+        return OTHERS;
+    }
+    return one->old ? UNKNOWN : one->meant ? LIBCS : OTHERS;
+}
+
 static void lead(const struct loaded_object *object, uint64_t at, void (*to)(void))
 {
     uint64_t page = at & ~(PAGE - 1);
     bool fixed = object->fixed <= page && page < object->fixed_end;
-    if (*(const volatile uint64_t *)at == (uint64_t)to ||
-        (fixed && mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE) != 0)) {
+    if (fixed && mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE) != 0) {
         return;
     }
     __atomic_store_n((uint64_t *)at, (uint64_t)to, __ATOMIC_RELEASE);
@@ -87,20 +114,34 @@ static void lead(const struct loaded_object *object, uint64_t at, void (*to)(voi
     }
 }
 
+static void lead_place(const struct loaded_object *object, const Elf64_Rela *entry,
+                       struct rz_redirects *redirects)
+{
+    const Elf64_Sym *symbol = &object->symbols[ELF64_R_SYM(entry->r_info)];
+    const char *name = object->names + symbol->st_name;
+    uint64_t at = object->base + entry->r_offset;
+    for (const struct rz_redirect *one = redirects->calls; one->name; one++) {
+        if (!one->was || name[0] != one->name[0] || strcmp(name, one->name) != 0) {
+            continue;
+        }
+        enum meaning meaning = meaning_of(object, at, symbol, one);
+        if (meaning == LIBCS) {
+            lead(object, at, one->to);
+        }
+        redirects->unbound |= meaning == UNKNOWN;
+        return;
+    }
+}
+
 static void lead_table(const struct loaded_object *object, int which,
-                       const struct rz_redirect *list)
+                       struct rz_redirects *redirects)
 {
     const Elf64_Rela *entry = object->table[which];
     for (uint64_t i = 0; entry && i < object->bytes[which] / sizeof(*entry); i++) {
         uint64_t kind = ELF64_R_TYPE(entry[i].r_info);
-        if (kind != R_X86_64_JUMP_SLOT && kind != R_X86_64_GLOB_DAT) {
-            continue;
-        }
-        const char *name = object->names + object->symbols[ELF64_R_SYM(entry[i].r_info)].st_name;
-        for (const struct rz_redirect *one = list; one->name; one++) {
-            if (one->was && name[0] == one->name[0] && strcmp(name, one->name) == 0) {
-                lead(object, object->base + entry[i].r_offset, one->to);
-            }
+        bool plain = kind == R_X86_64_64 && entry[i].r_addend == 0;
+        if (kind == R_X86_64_JUMP_SLOT || kind == R_X86_64_GLOB_DAT || plain) {
+            lead_place(object, &entry[i], redirects);
         }
     }
 }
@@ -115,7 +156,7 @@ static bool is_system(const char *path)
 
 static int lead_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
-    struct loaded_object object = {.base = info->dlpi_addr};
+    struct loaded_object object = {.base = info->dlpi_addr, .start = UINT64_MAX};
     (void)bytes;
     if (is_system(info->dlpi_name)) {
         return 0;
@@ -123,7 +164,10 @@ static int lead_object(struct dl_phdr_info *info, size_t bytes, void *arg)
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const Elf64_Phdr *part = &info->dlpi_phdr[i];
         uint64_t at = object.base + part->p_vaddr;
-        if (part->p_type == PT_DYNAMIC) {
+        if (part->p_type == PT_LOAD) {
+            object.start = at < object.start ? at : object.start;
+            object.end = at + part->p_memsz > object.end ? at + part->p_memsz : object.end;
+        } else if (part->p_type == PT_DYNAMIC) {
             read_dynamic(&object, (const void *)at);
         } else if (part->p_type == PT_GNU_RELRO) {
             object.fixed = at & ~(PAGE - 1);
@@ -136,16 +180,19 @@ static int lead_object(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 0;
 }
 
-static void lead_all(struct rz_redirect *list)
+static void lead_all(struct rz_redirects *redirects)
 {
-    dl_iterate_phdr(lead_object, list);
+    for (struct rz_redirect *one = redirects->calls; one->name; one++) {
+        one->meant = is_meant(one);
+    }
+    dl_iterate_phdr(lead_object, redirects);
 }
 
 #else
 
-static void lead_all(struct rz_redirect *list)
+static void lead_all(struct rz_redirects *redirects)
 {
-    (void)list;
+    (void)redirects;
 }
 
 #endif
@@ -157,8 +204,9 @@ void rz_redirect_lead(struct rz_redirects *redirects)
     if (redirects->loaded == 0) {
         find(redirects->calls);
     }
-    if (redirects->loaded != loaded) {
+    if (redirects->loaded != loaded || redirects->unbound) {
         redirects->loaded = loaded;
-        lead_all(redirects->calls);
+        redirects->unbound = false;
+        lead_all(redirects);
     }
 }

@@ -9,7 +9,7 @@
  */
 #include "image/area.h"
 #include "image/image.h"
-#include "port/held_locks.h"
+#include "port/lock_owners.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -134,7 +134,7 @@ __attribute__((constructor)) static void rig_begin(int count, char **arguments)
     if (rz_image_area_ready() && getenv("IMAGE_RIG_HASHES")) {
         RZ_AREA->method_wanted = RZ_METHOD_HASHES;
     }
-    rz_image_set_locks(rz_held_locks_follow());
+    rz_image_set_owners(rz_lock_owners_follow());
     sigfillset(&action.sa_mask);
     sigaction(SAVE_SIGNAL, &action, NULL);
     if (restore) {

@@ -225,6 +225,17 @@ void play_counter(struct player *player, struct dice *dice, struct slot *slot)
 
 /* ---- A file: blocks of all ranks by turns, written by a view, read back by another rank ---- */
 
+/* Errors of files are returned. */
+static void need_file(struct player *player, int code, const char *call)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    if (code != MPI_SUCCESS) {
+        MPI_Error_string(code, text, &length);
+        wrong(player, player->op, "%s: %s", call, text);
+    }
+}
+
 void play_file(struct player *player, struct dice *dice, struct slot *slot)
 {
     int blocks = (int)between(dice, 1, 6), each = (int)between(dice, 1, 300);
@@ -247,26 +258,30 @@ void play_file(struct player *player, struct dice *dice, struct slot *slot)
     MPI_Type_contiguous(each, MPI_UINT32_T, &block);
     MPI_Type_create_resized(block, 0, (MPI_Aint)each * 4 * slot->n, &tile);
     MPI_Type_commit(&tile);
-    if (MPI_File_open(slot->comm, name, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file) !=
-        MPI_SUCCESS) {
-        wrong(player, player->op, "%s is not opened", name);
-    }
+    need_file(
+        player,
+        MPI_File_open(slot->comm, name, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file),
+        "MPI_File_open");
     MPI_File_set_view(file, (MPI_Offset)rank * each * 4, MPI_UINT32_T, tile, "native",
                       MPI_INFO_NULL);
     switch (way) {
     case 0:
-        MPI_File_write_all(file, data, words, MPI_UINT32_T, &status);
+        need_file(player, MPI_File_write_all(file, data, words, MPI_UINT32_T, &status),
+                  "MPI_File_write_all");
         break;
     case 1:
-        MPI_File_write_at(file, 0, data, words, MPI_UINT32_T, &status);
+        need_file(player, MPI_File_write_at(file, 0, data, words, MPI_UINT32_T, &status),
+                  "MPI_File_write_at");
         break;
     case 2:
-        MPI_File_iwrite_at(file, 0, data, words, MPI_UINT32_T, &request);
-        MPI_Wait(&request, &status);
+        need_file(player, MPI_File_iwrite_at(file, 0, data, words, MPI_UINT32_T, &request),
+                  "MPI_File_iwrite_at");
+        need_file(player, MPI_Wait(&request, &status), "MPI_Wait");
         break;
     default:
-        MPI_File_iwrite_all(file, data, words, MPI_UINT32_T, &request);
-        MPI_Wait(&request, &status);
+        need_file(player, MPI_File_iwrite_all(file, data, words, MPI_UINT32_T, &request),
+                  "MPI_File_iwrite_all");
+        need_file(player, MPI_Wait(&request, &status), "MPI_Wait");
         break;
     }
     MPI_Get_count(&status, MPI_UINT32_T, &count);
@@ -277,9 +292,10 @@ void play_file(struct player *player, struct dice *dice, struct slot *slot)
     MPI_File_set_view(file, (MPI_Offset)other * each * 4, MPI_UINT32_T, tile, "native",
                       MPI_INFO_NULL);
     if (way % 2 == 0) {
-        MPI_File_read_at_all(file, 0, back, words, MPI_UINT32_T, &status);
+        need_file(player, MPI_File_read_at_all(file, 0, back, words, MPI_UINT32_T, &status),
+                  "MPI_File_read_at_all");
     } else {
-        MPI_File_read(file, back, words, MPI_UINT32_T, &status);
+        need_file(player, MPI_File_read(file, back, words, MPI_UINT32_T, &status), "MPI_File_read");
     }
     MPI_Get_count(&status, MPI_UINT32_T, &read);
     for (int i = 0; i < words; i++) {
@@ -290,7 +306,7 @@ void play_file(struct player *player, struct dice *dice, struct slot *slot)
                   read, i, other, back[i]);
         }
     }
-    MPI_File_close(&file);
+    need_file(player, MPI_File_close(&file), "MPI_File_close");
     if (rank == 0) {
         MPI_File_delete(name, MPI_INFO_NULL);
     }

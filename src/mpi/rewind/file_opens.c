@@ -24,19 +24,19 @@ static FILE *led_freopen(const char *path, const char *mode, FILE *stream);
  * programs that were compiled with checks (_FORTIFY_SOURCE). */
 enum { OPEN, OPENAT, FOPEN, FREOPEN };
 static struct rz_redirect calls[] = {
-    [OPEN] = {"open", (void (*)(void))led_open, NULL},
-    [OPENAT] = {"openat", (void (*)(void))led_openat, NULL},
-    [FOPEN] = {"fopen", (void (*)(void))led_fopen, NULL},
-    [FREOPEN] = {"freopen", (void (*)(void))led_freopen, NULL},
-    {"open64", (void (*)(void))led_open, NULL},
-    {"openat64", (void (*)(void))led_openat, NULL},
-    {"fopen64", (void (*)(void))led_fopen, NULL},
-    {"freopen64", (void (*)(void))led_freopen, NULL},
-    {"__open_2", (void (*)(void))led_open_2, NULL},
-    {"__open64_2", (void (*)(void))led_open_2, NULL},
-    {"__openat_2", (void (*)(void))led_openat_2, NULL},
-    {"__openat64_2", (void (*)(void))led_openat_2, NULL},
-    {NULL, NULL, NULL},
+    [OPEN] = {.name = "open", .to = (void (*)(void))led_open},
+    [OPENAT] = {.name = "openat", .to = (void (*)(void))led_openat},
+    [FOPEN] = {.name = "fopen", .to = (void (*)(void))led_fopen},
+    [FREOPEN] = {.name = "freopen", .to = (void (*)(void))led_freopen},
+    {.name = "open64", .to = (void (*)(void))led_open},
+    {.name = "openat64", .to = (void (*)(void))led_openat},
+    {.name = "fopen64", .to = (void (*)(void))led_fopen},
+    {.name = "freopen64", .to = (void (*)(void))led_freopen},
+    {.name = "__open_2", .to = (void (*)(void))led_open_2},
+    {.name = "__open64_2", .to = (void (*)(void))led_open_2},
+    {.name = "__openat_2", .to = (void (*)(void))led_openat_2},
+    {.name = "__openat64_2", .to = (void (*)(void))led_openat_2},
+    {.name = NULL},
 };
 
 static struct rz_redirects redirects = {.calls = calls};

@@ -16,7 +16,7 @@
 #include "mpi/rewind/image_keep.h"
 #include "mpi/rewind/output_mark.h"
 #include "port/clock.h"
-#include "port/held_locks.h"
+#include "port/lock_owners.h"
 #include "port/kill_point.h"
 #include "port/memory.h"
 
@@ -203,7 +203,7 @@ __attribute__((constructor)) static void restore_begin(void)
         return;
     }
     note_given();
-    rz_image_set_locks(rz_held_locks_follow());
+    rz_image_set_owners(rz_lock_owners_follow());
     if (strcmp(rewind, "image") != 0) {
         return;
     }

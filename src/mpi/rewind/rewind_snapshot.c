@@ -21,7 +21,7 @@
 #include "mpi/rewind/rewind_refusals.h"
 #include "mpi/rewind/rewind_restore.h"
 #include "port/clock.h"
-#include "port/held_locks.h"
+#include "port/lock_owners.h"
 #include "port/kill_point.h"
 #include "proto/recover/recover.h"
 #include "proto/snapshot/snapshot.h"
@@ -247,7 +247,7 @@ static void save(void)
     struct rz_image_extra extra = {
         .note = {[RZ_NOTE_INPUT] = rz_input_mark(),
                  [RZ_NOTE_MOMENT] = (uint64_t)rz_engine.epoch << 32 | snapshot.attempt}};
-    rz_image_set_locks(rz_held_locks_follow()); /* of objects that were loaded since */
+    rz_image_set_owners(rz_lock_owners_follow()); /* of objects that were loaded since */
     extra.closed = rz_closed_files_hold(extra.note[RZ_NOTE_MOMENT], &extra.n_closed);
     enum rz_image_result result = rz_image_keep(&extra, snapshot.why, sizeof(snapshot.why));
     if (result == RZ_IMAGE_RESTORED) {
@@ -352,7 +352,7 @@ static void look_at_board(void)
 void rz_snapshots_enter(void)
 {
     if (rz_engine.rewinds) {
-        rz_image_set_locks(rz_held_locks_follow());
+        rz_image_set_owners(rz_lock_owners_follow());
         rz_closed_files_begin();
     }
     renew_core();

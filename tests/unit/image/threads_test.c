@@ -3,7 +3,7 @@
  * held by those that held them, and it does not matter which thread saves or restores. */
 #include "../../image/apart.h"
 #include "image/image.h"
-#include "port/held_locks.h"
+#include "port/lock_owners.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -225,7 +225,7 @@ static void lock_knows_its_owner(int protocol, int robustness)
     sem_init(&is_held, 0, 0);
     sem_init(&may_release, 0, 0);
     atomic_store(&wanting, 0);
-    rz_image_set_locks(rz_held_locks_follow());
+    rz_image_set_owners(rz_lock_owners_follow());
     assert_int_equal(pthread_create(&holder, NULL, hold, &kind), 0);
     while (sem_wait(&is_held) != 0) {
     }
@@ -252,29 +252,6 @@ static void locks_know_their_owners(void **state)
     lock_knows_its_owner(PTHREAD_PRIO_NONE, PTHREAD_MUTEX_ROBUST);
     lock_knows_its_owner(PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED);
     lock_knows_its_owner(PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_ROBUST);
-}
-
-/* More locks than are written down: no image is saved until they are fewer. */
-static void too_many_locks_are_refused(void **state)
-{
-    (void)state;
-    enum { LOCKS = 1100 };
-    static pthread_mutex_t many[LOCKS];
-    char why[512] = "";
-    pthread_mutexattr_t recursive;
-    pthread_mutexattr_init(&recursive);
-    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-    rz_image_set_locks(rz_held_locks_follow());
-    for (int i = 0; i < LOCKS; i++) {
-        pthread_mutex_init(&many[i], &recursive);
-        assert_int_equal(pthread_mutex_lock(&many[i]), 0);
-    }
-    assert_int_equal(rz_image_check(why, sizeof(why)), RZ_ERR_UNSUPPORTED);
-    assert_string_equal(why, "more than 1024 locks are held that name their owners");
-    for (int i = 0; i < LOCKS; i++) {
-        assert_int_equal(pthread_mutex_unlock(&many[i]), 0);
-    }
-    assert_int_equal(rz_image_check(why, sizeof(why)), RZ_OK);
 }
 
 /* ---- Any thread ---- */
@@ -439,7 +416,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(locks_know_their_owners),
-        cmocka_unit_test(too_many_locks_are_refused),
         cmocka_unit_test(threads_continue_where_they_were),
         cmocka_unit_test(any_thread_saves_and_restores),
         cmocka_unit_test(another_thread_than_the_one_that_saved_restores),

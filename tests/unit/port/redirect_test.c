@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of this program are led elsewhere, also where its tables are read-only, and no others. */
+/* Calls of this program are led elsewhere, also where its tables are read-only, and no others: not
+ * those of functions of other libraries that have the same name. */
 #include "port/redirect.h"
 
 #include <dlfcn.h>
@@ -14,6 +15,7 @@
 
 static int led;
 static struct rz_redirect calls[];
+pid_t other_calls_getsid(void);
 
 static pid_t led_getppid(void)
 {
@@ -27,10 +29,20 @@ static FILE *led_fopen(const char *path, const char *mode)
     return ((FILE * (*)(const char *, const char *)) calls[1].was)(path, mode);
 }
 
-static struct rz_redirect calls[] = {{"getppid", (void (*)(void))led_getppid, NULL},
-                                     {"fopen", (void (*)(void))led_fopen, NULL},
-                                     {"no_such_function_anywhere", (void (*)(void))abort, NULL},
-                                     {NULL, NULL, NULL}};
+static pid_t led_getsid(pid_t pid)
+{
+    led += 100;
+    return pid;
+}
+
+static pid_t (*const volatile table[])(void) = {getppid};
+
+static struct rz_redirect calls[] = {
+    {.name = "getppid", .to = (void (*)(void))led_getppid},
+    {.name = "fopen", .to = (void (*)(void))led_fopen},
+    {.name = "no_such_function_anywhere", .to = (void (*)(void))abort},
+    {.name = "getsid", .to = (void (*)(void))led_getsid},
+    {.name = NULL}};
 
 static void calls_are_led(void **state)
 {
@@ -49,6 +61,11 @@ static void calls_are_led(void **state)
     rz_redirect_lead(&redirects); /* again: what was meant stays what it was */
     assert_int_equal(getppid(), parent);
     assert_int_equal(led, 3);
+    assert_int_equal(table[0](), parent);
+    assert_int_equal(led, 4);
+    assert_int_equal(getsid(0), 4711); /* redirect_other.c */
+    assert_int_equal(other_calls_getsid(), 4711);
+    assert_int_equal(led, 4);
 }
 
 int main(void)
