@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { THREADS_MOST = 8 };
 
@@ -25,6 +26,7 @@ static struct {
 } options = {.seed = 1, .programs = 1, .operations = 150, .threads = 1, .spoil = -1};
 
 static int world_rank;
+static pid_t first_process;
 
 void wrong(const struct player *player, int op, const char *format, ...)
 {
@@ -391,6 +393,7 @@ static void read_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
     int provided;
+    first_process = getpid();
     read_options(argc, argv);
     MPI_Init_thread(&argc, &argv, options.threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                     &provided);
