@@ -436,7 +436,7 @@ static const struct rz_cli_option table[] = {
      take_hang_timeout},
     {"--hang-report", NULL, "T",
      "Print one page, which rank waits for which, when a rank has waited in one call for longer "
-     "than T; no process is ended. Default: never.",
+     "than T, and whether messages to them do not arrive; no process is ended. Default: never.",
      take_hang_report},
     {"--silence-timeout", NULL, "T",
      "End the job when no daemon has sent anything for T, for example because they were stopped. "

@@ -361,8 +361,8 @@ static void take_message(struct rz_launch_session *session, struct rz_node *node
         on_stopping(session, node, &message->stopping);
         break;
     case RZ_LAUNCH_WAITING:
-        rz_session_report_waiting(session, node, &message->waiting);
-        rz_session_waits_told(session, node, &message->waiting);
+    case RZ_LAUNCH_UNDER_WAY:
+        rz_session_waits_told(session, node, message);
         break;
     case RZ_LAUNCH_WAITING_END:
         rz_session_waits_end(session, node);

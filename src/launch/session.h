@@ -185,7 +185,7 @@ void rz_session_preload_close(struct rz_launch_session *session);
 void rz_session_waits_at_timeout(struct rz_launch_session *session);
 void rz_session_waits_stalled(struct rz_launch_session *session, rz_time for_ns);
 void rz_session_waits_told(struct rz_launch_session *session, const struct rz_node *node,
-                           const struct rz_launch_waiting *told);
+                           const struct rz_launch_message *message);
 void rz_session_waits_end(struct rz_launch_session *session, struct rz_node *node);
 void rz_session_waits_close(struct rz_launch_session *session);
 

@@ -8,11 +8,14 @@
 
 #include <event2/event.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* A node that has not answered by then is left out. */
 #define ANSWER_BOUND_S 2
 /* The time between the two samples of a page. */
 #define APART_NS (100 * RZ_MILLISECOND)
+/* A message that is under way for less may only wait for a processor. */
+#define STAYS_AWAY_MIN_NS (500 * RZ_MILLISECOND)
 
 /* Whether the page is worth showing, if it was not requested by the end: a process still waits for
  * long, and this was not shown before. */
@@ -96,16 +99,25 @@ static void finish(struct rz_launch_session *session)
 
 static void no_answer(evutil_socket_t fd, short what, void *arg)
 {
+    struct rz_launch_session *session = arg;
     (void)fd, (void)what;
-    finish(arg);
+    rz_waits_page_incomplete(&session->waits.page);
+    finish(session);
 }
 
 static void ask_what_waits(struct rz_launch_session *session)
 {
     struct rz_session_waits *waits = &session->waits;
-    const struct rz_launch_message message = {.type = RZ_LAUNCH_DUMP_WAITING};
+    struct rz_launch_message message = {.type = RZ_LAUNCH_DUMP_WAITING};
+    uint8_t *ranks = NULL;
     waits->asked = true;
     waits->looks++;
+    if (waits->looks == 2) {
+        rz_time half = session->options->hang_report / 2;
+        ranks = rz_waits_page_ask(&waits->first, &waits->page, &message.dump_waiting.ranks_length);
+        message.dump_waiting.ranks = ranks;
+        waits->page.least = half > STAYS_AWAY_MIN_NS ? half : STAYS_AWAY_MIN_NS;
+    }
     waits->awaited = 0;
     waits->asked_at = rz_clock_now();
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
@@ -113,6 +125,7 @@ static void ask_what_waits(struct rz_launch_session *session)
         session->nodes[i].n_asked_waits += !session->nodes[i].gone;
     }
     rz_session_send_all(session, &message);
+    free(ranks);
     rz_session_arm(waits->bound, ANSWER_BOUND_S * RZ_SECOND);
 }
 
@@ -174,10 +187,16 @@ void rz_session_waits_stalled(struct rz_launch_session *session, rz_time for_ns)
 
 /* Answers come in the order of the requests: of the samples for a report, then of a page. */
 void rz_session_waits_told(struct rz_launch_session *session, const struct rz_node *node,
-                           const struct rz_launch_waiting *told)
+                           const struct rz_launch_message *message)
 {
-    if (session->waits.asked && !node->sampled && node->n_asked_waits == 1) {
-        rz_waits_page_add(&session->waits.page, node->index, told);
+    bool newest = session->waits.asked && !node->sampled && node->n_asked_waits == 1;
+    if (message->type == RZ_LAUNCH_WAITING) {
+        rz_session_report_waiting(session, node, &message->waiting);
+    }
+    if (newest && message->type == RZ_LAUNCH_WAITING) {
+        rz_waits_page_add(&session->waits.page, node->index, &message->waiting);
+    } else if (newest) {
+        rz_waits_page_under_way(&session->waits.page, &message->under_way);
     }
 }
 

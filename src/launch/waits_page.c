@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The page that shows which processes wait for which: it sorts the waits by operation, merges equal
- * ones, and looks for cycles. */
+ * ones, and looks for messages that do not arrive, and for cycles. */
 #include "launch/waits_page.h"
 
 #include "base/no_memory.h"
 #include "base/wait_cycle.h"
+#include "wire/cursor.h"
+#include "wire/message_balance.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define APART_MAX 8
+
+/* A process that has waited for so long has shown what it had handed over before: it shows that
+ * before a sleep (wire/wait_text.h), and no sleep is longer than 100 ms. */
+#define SHOWN_NS (5 * RZ_WAIT_SHOWN_EVERY)
 
 void rz_waits_page_add(struct rz_waits_page *page, uint32_t node,
                        const struct rz_launch_waiting *told)
@@ -32,7 +38,8 @@ void rz_waits_page_add(struct rz_waits_page *page, uint32_t node,
                                               .operation = told->operation,
                                               .peer = told->peer,
                                               .tag = told->tag},
-                                     .for_ns = told->for_ns};
+                                     .for_ns = told->for_ns,
+                                     .still_ns = told->still_ns};
     snprintf(entry->text.call, sizeof(entry->text.call), "%s", told->call);
     snprintf(entry->text.name, sizeof(entry->text.name), "%s", told->communicator);
 }
@@ -40,7 +47,57 @@ void rz_waits_page_add(struct rz_waits_page *page, uint32_t node,
 void rz_waits_page_clear(struct rz_waits_page *page)
 {
     free(page->entries);
+    free(page->balance);
     *page = (struct rz_waits_page){0};
+}
+
+uint8_t *rz_waits_page_ask(const struct rz_waits_page *first, struct rz_waits_page *page,
+                           uint32_t *bytes)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < first->n; i++) {
+        n = first->entries[i].rank >= n ? first->entries[i].rank + 1 : n;
+    }
+    uint8_t *bits = calloc(n / 8 + 1, 1);
+    page->balance = calloc((size_t)n + 1, sizeof(*page->balance));
+    rz_need_memory(bits && page->balance, "for the messages that are under way");
+    page->n_balance = n;
+    for (size_t i = 0; i < first->n; i++) {
+        const struct rz_waits_entry *entry = &first->entries[i];
+        if (entry->state == RZ_WAITING_IN_CALL) {
+            bits[entry->rank / 8] |= (uint8_t)(1u << entry->rank % 8);
+        }
+    }
+    *bytes = n / 8 + 1;
+    return bits;
+}
+
+void rz_waits_page_under_way(struct rz_waits_page *page, const struct rz_launch_under_way *told)
+{
+    struct rz_wire_reader r;
+    rz_wire_reader_init(&r, told->balance, told->balance_length);
+    for (uint32_t i = 0; page->balance && i < told->balance_length / RZ_BALANCE_ENTRY_BYTES; i++) {
+        uint32_t slot = rz_wire_get_u32(&r);
+        uint64_t to = rz_wire_get_u64(&r), from = rz_wire_get_u64(&r);
+        if (slot < page->n_balance) {
+            struct rz_waits_balance *balance = &page->balance[slot];
+            balance->to = (int64_t)((uint64_t)balance->to + to);
+            balance->from = (int64_t)((uint64_t)balance->from + from);
+        }
+    }
+}
+
+void rz_waits_page_incomplete(struct rz_waits_page *page)
+{
+    free(page->balance);
+    page->balance = NULL;
+    page->n_balance = 0;
+}
+
+/* How many messages are under way to that rank, as far as is known. */
+static int64_t under_way_to(const struct rz_waits_page *page, uint32_t rank)
+{
+    return rank < page->n_balance ? page->balance[rank].to : 0;
 }
 
 /* ---- order and groups ---- */
@@ -166,7 +223,7 @@ static void put_idle(const struct rz_waits_entry *entries, size_t n, FILE *out)
     fprintf(out, " %s", (n == 1 ? one : many)[entries[0].state]);
 }
 
-/* ---- cycles ---- */
+/* ---- waits ---- */
 
 /* The wait of a rank, if it waits in one call only: of two threads one may free the other. */
 static const struct rz_waits_entry *waiter(const struct rz_waits_page *page, uint32_t rank)
@@ -232,16 +289,97 @@ bool rz_waits_page_same(const struct rz_waits_page *page, const struct rz_waits_
     return page->n == earlier->n;
 }
 
+/* ---- messages under way ---- */
+
+/* Messages whose ends have handed over and got nothing for long enough. */
+struct under_way {
+    struct rz_waits_entry *from, *to; /* the ranks */
+    size_t n_from, n_to;
+    uint64_t sent, missed; /* messages, counted at these ends */
+    rz_time for_ns;
+    bool moves; /* others may arrive yet */
+};
+
+static const struct rz_waits_entry *entry_of(const struct rz_waits_page *page, uint32_t rank)
+{
+    for (size_t i = 0; i < page->n; i++) {
+        if (page->entries[i].rank == rank) {
+            return &page->entries[i];
+        }
+    }
+    return NULL;
+}
+
+static void collect_under_way(const struct rz_waits_page *page, const struct rz_waits_page *earlier,
+                              rz_time apart, struct under_way *found)
+{
+    for (uint32_t rank = 0; rank < page->n_balance; rank++) {
+        const struct rz_waits_balance *balance = &page->balance[rank];
+        const struct rz_waits_entry *entry = entry_of(page, rank);
+        if (balance->to <= 0 && balance->from <= 0) {
+            continue;
+        }
+        if (!entry || entry->still_ns < page->least || !lasts(entry, earlier, apart)) {
+            found->moves = true;
+            continue;
+        }
+        found->for_ns = entry->still_ns < found->for_ns ? entry->still_ns : found->for_ns;
+        if (balance->to > 0) {
+            found->to[found->n_to++] = *entry;
+            found->missed += (uint64_t)balance->to;
+        }
+        if (balance->from > 0) {
+            found->from[found->n_from++] = *entry;
+            found->sent += (uint64_t)balance->from;
+        }
+    }
+}
+
+/* Returns whether there are messages that may arrive yet. */
+static bool put_under_way(const struct rz_waits_page *page, const struct rz_waits_page *earlier,
+                          rz_time apart, FILE *out)
+{
+    struct under_way found = {.for_ns = RZ_TIME_NEVER};
+    if (!page->balance || !earlier) {
+        return false;
+    }
+    found.from = calloc((size_t)page->n_balance + 1, sizeof(*found.from));
+    found.to = calloc((size_t)page->n_balance + 1, sizeof(*found.to));
+    rz_need_memory(found.from && found.to, "for the messages that are under way");
+    collect_under_way(page, earlier, apart, &found);
+    if (found.missed > 0 && found.missed == found.sent) {
+        bool one = found.missed == 1;
+        fprintf(out, "  %llu message%s from ", (unsigned long long)found.missed, one ? "" : "s");
+        put_ranks(found.from, found.n_from, out);
+        fputs(" to ", out);
+        put_ranks(found.to, found.n_to, out);
+        fprintf(out,
+                " %s been under way for %.3g s and %s not arrive: this is not the program's "
+                "doing\n",
+                one ? "has" : "have", (double)found.for_ns / 1e9, one ? "does" : "do");
+    }
+    free(found.from);
+    free(found.to);
+    return found.moves;
+}
+
+/* ---- cycles ---- */
+
 /* Returns false if the cycle may have been broken since the earlier page. */
 static bool put_cycle(const struct rz_waits_page *page, const struct rz_wait_node *nodes,
                       size_t first, const struct rz_waits_page *earlier, rz_time apart, FILE *out)
 {
     size_t at = first;
-    bool stays = true;
+    bool stays = true, awaits = false;
     do {
-        stays &= earlier && lasts(&page->entries[at], earlier, apart);
+        stays &= earlier && lasts(&page->entries[at], earlier, apart) &&
+                 (!page->balance || page->entries[at].for_ns >= SHOWN_NS);
+        awaits |= under_way_to(page, page->entries[at].rank) > 0;
         at = rz_wait_next(nodes, at);
     } while (at != first);
+    if (awaits) {
+        return true; /* it is no cycle, and put_under_way has told of the message */
+    }
     if (earlier && !stays) {
         return false;
     }
@@ -299,5 +437,6 @@ bool rz_waits_page_print(struct rz_waits_page *page, const struct rz_waits_page 
         (entries->state == RZ_WAITING_IN_CALL ? put_waiters : put_idle)(entries, n, out);
         fputc('\n', out);
     }
-    return put_cycles(page, earlier, apart, out);
+    bool moves = put_under_way(page, earlier, apart, out);
+    return put_cycles(page, earlier, apart, out) || moves;
 }

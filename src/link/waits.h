@@ -9,13 +9,15 @@
  * only.
  *
  * Beside them a counter of progress, which the daemon's watchdog reads, the time for which calls
- * have waited, the last decisions of this process, and how much it has sent to each slot.
+ * have waited, the last decisions of this process, the messages that were handed over and have
+ * arrived, and how much it has sent to each slot.
  */
 #ifndef RZ_LINK_WAITS_H
 #define RZ_LINK_WAITS_H
 
 #include "base/printable.h"
 #include "link/decisions.h"
+#include "link/pair_counts.h"
 #include "link/traffic_counts.h"
 #include "wire/wait_text.h"
 
@@ -36,13 +38,26 @@ struct rz_waits {
     _Atomic uint64_t waited;                /* rz_waits_waited_ns() */
     _Atomic uint32_t waiting;               /* calls that wait now; for the process alone */
     struct rz_decisions decisions;          /* decisions.h */
-    struct rz_traffic traffic[];            /* [n_slots]: traffic_counts.h */
+    _Atomic uint64_t pairs_changed;         /* when pairs last changed; 0: never */
+    struct rz_pair_counts pairs[];          /* [n_slots]: pair_counts.h */
 };
+
+/* The size of this memory up to the counts of traffic. */
+static inline size_t rz_waits_bytes_without_traffic(uint32_t n_slots)
+{
+    return sizeof(struct rz_waits) + (size_t)n_slots * sizeof(struct rz_pair_counts);
+}
 
 /* The size of this memory: the same whether traffic is counted or not. */
 static inline size_t rz_waits_bytes(uint32_t n_slots)
 {
-    return sizeof(struct rz_waits) + (size_t)n_slots * sizeof(struct rz_traffic);
+    return rz_waits_bytes_without_traffic(n_slots) + (size_t)n_slots * sizeof(struct rz_traffic);
+}
+
+/* What was sent to each slot, if it is counted: [n_slots] (traffic_counts.h). */
+static inline struct rz_traffic *rz_waits_traffic(struct rz_waits *waits, uint32_t n_slots)
+{
+    return (struct rz_traffic *)(void *)&waits->pairs[n_slots];
 }
 
 /* Process: shows that it runs, for the daemon's watchdog. Of simultaneous calls by several threads

@@ -8,7 +8,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 15
+#define RZ_LAUNCH_VERSION 16
 
 /* Kinds of events, for the record (the report, case files, the terminal). */
 enum rz_event_record {
@@ -154,8 +154,11 @@ enum rz_waiting_state {
         END(EVENT, event)                           /* enum rz_event_record, for the record and the terminal */ \
     MESSAGE(STOPPING, stopping) U32(status) TEXT(reason) END(STOPPING, stopping)        /* rz_status_t: this daemon gives up */ \
     MESSAGE(WAITING, waiting) U32(rank) U32(pid) U32(state) TEXT(call) TEXT(communicator) U64(context) U32(members) \
-        U64(operation) U32(peer) U32(tag) U64(for_ns) U64(waited_ns) END(WAITING, waiting) /* enum rz_waiting_state; \
-        waited_ns: for which calls of the process have waited since it began; the rest as in wait_text.h */ \
+        U64(operation) U32(peer) U32(tag) U64(for_ns) U64(waited_ns) U64(still_ns) END(WAITING, waiting) /* enum rz_waiting_state; \
+        waited_ns: for which calls of the process have waited since it began; still_ns: for which it has handed over no message \
+        and got none (UINT64_MAX: it never has); the rest as in wait_text.h */ \
+    MESSAGE(UNDER_WAY, under_way) BYTES(balance) END(UNDER_WAY, under_way) /* after DUMP_WAITING with ranks, before WAITING_END: \
+        this node's part of what is under way (wire/message_balance.h) */ \
     MESSAGE(WAITING_END, waiting_end) END(WAITING_END, waiting_end) \
     MESSAGE(TRAFFIC, traffic) U32(rank) U32(incarnation) BYTES(sent) END(TRAFFIC, traffic) /* what the process has sent since \
         it began (wire/traffic_groups.h): after DUMP_WAITING with traffic, and when it has ended */ \
@@ -192,7 +195,8 @@ enum rz_waiting_state {
     MESSAGE(INJECT, inject) U32(what) U32(rank) U64(for_ns) BYTES(nodes) U64(amount) \
         END(INJECT, inject) /* enum rz_inject; nodes: u32 each */ \
     MESSAGE(SIGNAL, signal) U32(number) END(SIGNAL, signal) \
-    MESSAGE(DUMP_WAITING, dump_waiting) U32(traffic) END(DUMP_WAITING, dump_waiting) /* 1: TRAFFIC of each process, too */ \
+    MESSAGE(DUMP_WAITING, dump_waiting) U32(traffic) BYTES(ranks) END(DUMP_WAITING, dump_waiting) /* traffic: 1: TRAFFIC of each \
+        process, too; ranks: none, or a bit for each slot: messages between these, as UNDER_WAY */ \
     MESSAGE(HOLD_OUTPUT, hold_output) U32(hold) END(HOLD_OUTPUT, hold_output) /* 1: send none; 0: go on */ \
     MESSAGE(DETACH, detach) END(DETACH, detach)                           /* once all processes run, send CAN_DETACH */ \
     MESSAGE(LET_GO, let_go) END(LET_GO, let_go)                           /* the user knows the job's number: send DETACHED */ \

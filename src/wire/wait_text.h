@@ -10,6 +10,10 @@
 #define RZ_WAIT_NAME_BYTES 32
 #define RZ_WAIT_ANY UINT32_MAX /* peer or tag: any, or not applicable */
 
+/* A process shows its waits, and at most so often the messages that it has handed over, before it
+ * sleeps. */
+#define RZ_WAIT_SHOWN_EVERY (50 * RZ_MILLISECOND)
+
 struct rz_wait_text {
     char call[RZ_WAIT_CALL_BYTES]; /* "MPI_Recv" */
     char name[RZ_WAIT_NAME_BYTES]; /* of the communicator, as the user named it; "": unnamed */

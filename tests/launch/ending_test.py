@@ -12,6 +12,7 @@ import unittest
 import launch_rig as rig
 
 WAITS = rig.program("launch_waits")
+HOLDS = rig.program("launch_holds")
 ENDS = rig.program("launch_ends")
 OVERLAP = rig.program("ulfm_overlap")
 SH = "/bin/sh"
@@ -147,6 +148,29 @@ class Ending(rig.LaunchTest):
             time.sleep(0.7)  # more than two bounds: the same page is not shown again
             process.send_signal(signal.SIGINT)
             self.assertNotIn("ranks wait", self.finish(process).err)
+
+    def test_hang_report_of_a_message_that_does_not_arrive(self):
+        """Lost by the network, or not taken by a process that is stopped: the ranks wait in a circle, and no cycle is claimed."""
+        for nodes, *how in (("2", "held"), ("2", "held", "1000000"), ("2", "payload", "1000000"), ("2", "stopped"), ("1", "stopped"),
+                            ("1", "stopped", "1000000")):
+            for wait in ("auto", "yield"):
+                process = self.start("-n", "3", "--nodes", nodes, "--map-by", "node", "--hang-report", "1s", "--wait", wait, HOLDS, *how)
+                page = self.page_until(process, r"ranks 1-2 wait .* in MPI_Recv on MPI_COMM_WORLD, for rank 0, tag 5\n",
+                                       r"\n  1 message from rank 0 to rank 1 has been under way for [\d.]+ s and does not arrive: "
+                                       "this is not the program's doing\n")
+                self.assertNotIn("cycle", page)
+                process.send_signal(signal.SIGINT)
+                self.assertNotIn("cycle", self.finish(process).err)
+
+    def test_hang_report_of_messages_that_no_receive_takes(self):
+        """They have arrived, payload or not: what is missing is the program's receive, and the cycle is one."""
+        for nodes in ("1", "2"):
+            for length in ("8", "1000000"):
+                process = self.start("-n", "3", "--nodes", nodes, "--map-by", "node", "--hang-report", "1s", HOLDS, "other", length)
+                page = self.page_until(process, CYCLE)
+                self.assertIn("a cycle that no rank will leave: rank 0 waits for 1 waits for 0\n", page)
+                process.send_signal(signal.SIGINT)
+                self.assertNotIn("under way", page + self.finish(process).err)
 
     def test_hang_report_of_agreements_in_a_circle(self):
         """Two communicators, shrunk in different orders: each waits for processes that wait in the other one."""

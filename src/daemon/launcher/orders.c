@@ -6,6 +6,7 @@
 #include "daemon/launcher/keeper.h"
 #include "daemon/process/child_life.h"
 #include "daemon/process/tell_traffic.h"
+#include "daemon/process/tell_under_way.h"
 #include "port/child_process.h"
 #include "port/clock.h"
 #include "port/signals.h"
@@ -141,6 +142,15 @@ static enum rz_waiting_state idle_state_of(const struct rz_child *p)
     return idle_state[p->state];
 }
 
+/* For how long the process has handed over no message and got none. */
+static rz_time still_ns_of(const struct rz_child *p, rz_time now)
+{
+    rz_time changed =
+        p->share.waits ? atomic_load_explicit(&p->share.waits->pairs_changed, memory_order_relaxed)
+                       : 0;
+    return changed == 0 ? UINT64_MAX : now > changed ? now - changed : 0;
+}
+
 static void tell_waiting(const struct rz_orders *orders, const struct rz_child *p,
                          enum rz_waiting_state state, const struct rz_wait_text *w)
 {
@@ -158,6 +168,7 @@ static void tell_waiting(const struct rz_orders *orders, const struct rz_child *
                     .peer = w->peer,
                     .tag = w->tag,
                     .waited_ns = rz_child_waited_ns(p),
+                    .still_ns = still_ns_of(p, now),
                     .for_ns = now > w->since_ns && w->since_ns > 0 ? now - w->since_ns : 0}};
     rz_report_send(&orders->own->report, &message);
 }
@@ -190,8 +201,13 @@ void rz_orders_dump_waiting(const struct rz_orders *orders)
 static const char *on_dump_waiting(void *arg, const struct rz_launch_message *message)
 {
     const struct rz_orders *orders = arg;
-    if (message->dump_waiting.traffic) {
+    const struct rz_launch_dump_waiting *wanted = &message->dump_waiting;
+    if (wanted->traffic) {
         rz_children_tell_traffic(orders->config.children);
+    }
+    if (wanted->ranks_length > 0) { /* before the times of the last changes are read */
+        rz_children_tell_under_way(orders->config.children, wanted->ranks, wanted->ranks_length);
+        atomic_thread_fence(memory_order_acquire);
     }
     rz_orders_dump_waiting(orders);
     return NULL;

@@ -78,7 +78,8 @@ rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, stru
                                            rz_memory_page_bytes(), &share->inbox_fd, &bell);
     if (status == RZ_OK) {
         size_t all = rz_waits_bytes(job->n_slots);
-        share->waits_bytes = job->flags & RZ_JOB_TRAFFIC ? all : sizeof(struct rz_waits);
+        share->waits_bytes =
+            job->flags & RZ_JOB_TRAFFIC ? all : rz_waits_bytes_without_traffic(job->n_slots);
         status =
             make_share_memory("rhizome-waits", all, share->waits_bytes, &share->waits_fd, &waits);
     }

@@ -12,8 +12,9 @@ struct sum {
 static void add_up(const struct rz_child *p, struct sum *sums)
 {
     const struct rz_daemon_job *job = &p->all->own->job;
+    struct rz_traffic *traffic = rz_waits_traffic(p->share.waits, job->n_slots);
     for (uint32_t slot = 0; slot < job->n_slots; slot++) {
-        struct rz_traffic *to = &p->share.waits->traffic[slot];
+        struct rz_traffic *to = &traffic[slot];
         uint64_t messages = atomic_load_explicit(&to->messages, memory_order_relaxed);
         if (messages > 0) {
             struct sum *sum = &sums[rz_traffic_group_of(slot, job->n_ranks)];

@@ -19,7 +19,9 @@ static inline void rz_traffic_settle(void)
 static inline void rz_traffic_count(uint32_t process, uint64_t bytes)
 {
     if (__builtin_expect(rz_engine.counts_traffic, 0)) {
-        rz_traffic_add(&rz_engine.info->waits->traffic[rz_process_slot(process)], bytes);
+        const struct rz_link_info *info = rz_engine.info;
+        struct rz_traffic *traffic = rz_waits_traffic(info->waits, info->n_slots);
+        rz_traffic_add(&traffic[rz_process_slot(process)], bytes);
     }
 }
 

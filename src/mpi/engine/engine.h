@@ -69,8 +69,6 @@ struct rz_engine {
             old_incarnation; /* messages dropped by the epoch check, by reason */
         uint64_t sends, receives, unexpected, bytes_sent, bytes_received;
         uint64_t protocol_messages; /* sent: messages of the protocol cores inside the library */
-        uint64_t handed, taken; /* messages handed to transports for other processes of this epoch;
-                                   messages of it that have arrived */
     } counters;
 };
 

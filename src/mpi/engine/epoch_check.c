@@ -48,12 +48,13 @@ void rz_epoch_check_passed(struct rz_path *path, const struct rz_envelope *envel
                            const void *data, size_t bytes, rz_net_token_t token)
 {
     rz_kill_here(RZ_KILL_ARRIVED);
-    if (!rz_liveness.members[envelope->slot].peer && path == &rz_engine.paths[RZ_PATH_SHM]) {
+    struct rz_member *member = &rz_liveness.members[envelope->slot];
+    member->taken++;
+    if (!member->peer && path == &rz_engine.paths[RZ_PATH_SHM]) {
         /* Flow control needs a connection back to the sender; the transport's own call (stranger)
          * may have come in an earlier epoch. */
         rz_peer_meet(rz_message_from(envelope));
     }
-    rz_engine.counters.taken++;
     rz_hooks_arrived[envelope->kind](path, envelope, data, bytes, token);
 }
 

@@ -38,6 +38,15 @@ void rz_liveness_close(void)
     rz_liveness.n_failed = rz_liveness.failed_max = 0;
 }
 
+void rz_liveness_messages(uint64_t *handed, uint64_t *taken)
+{
+    *handed = *taken = 0;
+    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
+        *handed += rz_liveness.members[slot].handed;
+        *taken += rz_liveness.members[slot].taken;
+    }
+}
+
 uint32_t rz_process_incarnation(uint32_t process)
 {
     const struct rz_member *member = rz_member_of(process);
@@ -140,6 +149,7 @@ static void adopt(uint32_t slot, uint64_t word)
     member->word = rz_board_rank_word(incarnation, rz_board_node(word), RZ_PROCESS_ALIVE);
     member->process = rz_engine_number(slot, incarnation);
     member->failed = false;
+    member->handed = member->taken = 0;
     RZ_TRACE(SPAWN_LEARNT, slot, incarnation, rz_board_node(word));
     rz_engine.completions++; /* all waiting calls must look again */
     rz_hooks_adopted(slot);
@@ -243,6 +253,7 @@ void rz_liveness_refresh(uint32_t slot)
     member->word = rz_board_rank_word(incarnation, node, RZ_PROCESS_ALIVE);
     member->process = rz_engine_number(slot, incarnation);
     member->failed = incarnation == 0;
+    member->handed = member->taken = 0;
     member->first = rz_engine.late ? rz_engine_number(slot, 0) : member->process;
     rz_liveness.failures = rz_liveness.failures || incarnation > 1;
 }

@@ -11,7 +11,7 @@
 
 struct rz_peer;
 
-/* What this process knows of a slot. The last four lines belong to the modules named there. */
+/* What this process knows of a slot. What follows `home` belongs to the modules named there. */
 struct rz_member {
     uint64_t word;    /* rz_board_rank_word at the last look */
     uint32_t process; /* the number of the present process; of incarnation 0: none yet */
@@ -20,6 +20,9 @@ struct rz_member {
      * program began): equal at all processes that existed then, too. Of incarnation 0: none, or
      * this process did not exist itself. */
     uint32_t first, home;
+    /* Messages handed to transports for `process` in this epoch; messages of it that have
+     * arrived. */
+    uint64_t handed, taken;
     struct rz_peer *peer; /* of `process`; NULL: nothing was sent to it (peer.h) */
     bool spoken_to; /* in the last epoch; the connection was closed with that epoch, or is dormant
                        (peer.h) */
@@ -65,6 +68,10 @@ static inline bool rz_process_known(uint32_t process)
 /* All bits of the incarnation, of which the process's number has only the low ones: the value
  * nearest to the incarnation of the present process of its slot. */
 uint32_t rz_process_incarnation(uint32_t process);
+
+/* The messages of this epoch that were handed over for all present processes, and that have arrived
+ * from them. */
+void rz_liveness_messages(uint64_t *handed, uint64_t *taken);
 
 /* When the library opens, and when it ends. False: no memory. */
 bool rz_liveness_open(void);

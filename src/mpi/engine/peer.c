@@ -137,6 +137,7 @@ static rz_status_t peer_new(uint32_t process, struct rz_peer **new_peer)
     peer->process = process;
     peer->incarnation = rz_board_incarnation(word);
     peer->path = &rz_engine.paths[here ? RZ_PATH_SHM : RZ_PATH_NET];
+    peer->member = member;
     member->peer = peer;
     if (!later) {
         rz_paths_ask(rz_process_slot(process), here ? RZ_PATH_SHM : RZ_PATH_NET);
@@ -279,7 +280,7 @@ rz_status_t rz_peer_send(uint32_t process, struct rz_send_desc *send_desc)
     }
     rz_status_t status = peer_submit(process, send_desc);
     if (status == RZ_OK || status == RZ_IN_PROGRESS) {
-        rz_engine.counters.handed++;
+        rz_member_of(process)->handed++;
     }
     return status;
 }
@@ -296,7 +297,7 @@ bool rz_peer_inject(uint32_t process, const void *header, const void *data, size
         RZ_OK) {
         return false;
     }
-    rz_engine.counters.handed++;
+    peer->member->handed++;
     return true;
 }
 
@@ -354,12 +355,13 @@ static bool queue_take(struct rz_peer *peer, struct rz_send_desc *send_desc)
     return true;
 }
 
-/* As rz_peer_withdraw. A message that will never arrive must not be awaited before a snapshot. */
+/* As rz_peer_withdraw. A message that will never arrive must not be awaited before a snapshot, nor
+ * be taken for one under way. */
 static bool withdraw_handed(const struct rz_peer *peer, struct rz_send_desc *send_desc)
 {
     enum rz_net_withdrawn withdrawn =
         peer->path->ops->withdraw(peer->path->net, peer->number, send_desc->token, &send_desc->op);
-    rz_engine.counters.handed -= withdrawn == RZ_NET_UNSENT;
+    peer->member->handed -= withdrawn == RZ_NET_UNSENT;
     return withdrawn != RZ_NET_NOT_WITHDRAWN;
 }
 
@@ -375,7 +377,7 @@ bool rz_peer_withdraw(uint32_t process, struct rz_send_desc *send_desc)
     if (send_desc->token) {
         peer->path->ops->drop(peer->path->net, send_desc->token);
     } else {
-        rz_engine.counters.handed--;
+        peer->member->handed--;
     }
     return true;
 }

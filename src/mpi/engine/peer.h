@@ -23,6 +23,7 @@ struct rz_peer {
     enum rz_peer_state state;
     rz_peer_t number; /* at the transport */
     struct rz_path *path;
+    struct rz_member *member; /* of its slot */
     struct rz_send_desc *queue, *queue_last;
     rz_time broken_since;
 };

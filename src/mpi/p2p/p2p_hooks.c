@@ -14,6 +14,7 @@
 #include "mpi/p2p/probe.h"
 #include "mpi/p2p/send_buffer.h"
 #include "mpi/p2p/sync.h"
+#include "mpi/p2p/under_way.h"
 
 /* ---- Acknowledgements and answers ---- */
 
@@ -135,13 +136,19 @@ static void discard(void)
     rz_messages_release_memory();
 }
 
+static void check(rz_time now)
+{
+    rz_p2p_overdue(now);
+    rz_under_way_show(now);
+}
+
 const struct rz_hooks rz_p2p_hooks = {
     .begin = begin,
     .last_call = rz_message_last_call,
     .is_sent = rz_sync_quiet,
     .close = rz_sync_close,
     .work = {[RZ_WORK_CLOSE_CONTEXTS] = close_contexts, [RZ_WORK_INQUIRIES] = rz_inquiries_read},
-    .check = rz_p2p_overdue,
+    .check = check,
     .arrived = {[RZ_ENVELOPE_MESSAGE] = rz_p2p_arrived,
                 [RZ_ENVELOPE_SYNC] = rz_p2p_arrived,
                 [RZ_ENVELOPE_ACK] = acknowledgement_arrived,

@@ -236,7 +236,6 @@ void rz_restore_wake(void)
     }
     rz_engine.news_seen = 0;
     rz_engine.wake_at = rz_engine.wake_at == RZ_TIME_NEVER ? RZ_TIME_NEVER : rz_clock_now();
-    rz_engine.counters.handed = rz_engine.counters.taken = 0;
     rz_traffic_settle();
     rz_output_go_on();
     rz_paths_abandon();

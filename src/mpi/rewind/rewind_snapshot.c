@@ -179,10 +179,10 @@ static bool process_busy(void)
 /* Tells the core what has changed. */
 static void say_local(void)
 {
-    const struct rz_engine_counters *counters = &rz_engine.counters;
     bool busy = process_busy(); /* looking may begin fetches */
-    const uint64_t now[3] = {counters->handed - snapshot.sent, counters->taken - snapshot.taken,
-                             busy};
+    uint64_t handed, taken;
+    rz_liveness_messages(&handed, &taken);
+    const uint64_t now[3] = {handed - snapshot.sent, taken - snapshot.taken, busy};
     if (snapshot.asked || memcmp(now, snapshot.said, sizeof(now)) != 0) {
         snapshot.asked = false;
         memcpy(snapshot.said, now, sizeof(now));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One daemon (or two) under a fake launcher: the states of a process as seen from outside. */
 #include "fake_launcher.h"
+#include "wire/message_balance.h"
 #include "wire/traffic_groups.h"
 
 #include <setjmp.h>
@@ -549,6 +550,39 @@ static void the_hang_report_names_call_and_peer(void **state)
     fake_end(&job, 0);
 }
 
+/* Both ranks show three messages for each other, and one of the other: two are under way each way.
+ * Of messages to rank 2, which is not asked for, nothing is said. */
+static void the_hang_report_balances_what_is_under_way(void **state)
+{
+    const uint8_t ranks = 3;
+    const struct rz_launch_message dump = {.type = RZ_LAUNCH_DUMP_WAITING,
+                                           .dump_waiting = {.ranks = &ranks, .ranks_length = 1}};
+    struct fake_job job;
+    struct rz_wire_reader r;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(
+        &job, 2,
+        ARGUMENTS(TEST_HELPER, "join", "handed:0", "handed:1", "handed:2", "say:handed", "hang"));
+    fake_await_line(&job, 0, "handed");
+    fake_await_line(&job, 1, "handed");
+    fake_send(&job, 0, &dump);
+    struct fake_message *m = fake_await(&job, RZ_LAUNCH_UNDER_WAY);
+    assert_int_equal(m->message.under_way.balance_length, 2 * RZ_BALANCE_ENTRY_BYTES);
+    rz_wire_reader_init(&r, m->message.under_way.balance, 2 * RZ_BALANCE_ENTRY_BYTES);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(rz_wire_get_u32(&r), rank);
+        assert_int_equal(rz_wire_get_u64(&r), 2);
+        assert_int_equal(rz_wire_get_u64(&r), 2);
+    }
+    free(m);
+    m = fake_await(&job, RZ_LAUNCH_WAITING);
+    assert_true(m->message.waiting.still_ns < RZ_TIME_NEVER);
+    free(m);
+    free(fake_await(&job, RZ_LAUNCH_WAITING_END));
+    fake_end(&job, 0);
+}
+
 /* ---- traffic ---- */
 
 /* What rank 0 is said to have sent: so many messages to a group. Another one is told first. */
@@ -704,6 +738,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(local_and_remote_ranks_are_reached, nothing_left),
         cmocka_unit_test_teardown(an_abort_is_told_and_is_no_failure, nothing_left),
         cmocka_unit_test_teardown(the_hang_report_names_call_and_peer, nothing_left),
+        cmocka_unit_test_teardown(the_hang_report_balances_what_is_under_way, nothing_left),
         cmocka_unit_test_teardown(traffic_is_told_while_it_runs_and_when_it_was_killed,
                                   nothing_left),
         cmocka_unit_test_teardown(nothing_is_counted_unless_the_job_says_so, nothing_left),

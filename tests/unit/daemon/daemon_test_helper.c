@@ -17,6 +17,7 @@
  *   flood:N         writes N bytes to standard output
  *   waits           shows a wait object
  *   sent:S          counts a message of 100 bytes to slot S
+ *   handed:S        shows three messages that it has handed over for slot S, and one of it
  *   open:R address:R   wants to reach rank R, and waits for the answer
  *   net             answers OPEN_NET by PUT_EP_ADDRESS
  *   serve           deals with messages for ever
@@ -529,8 +530,14 @@ static void count_sent(uint32_t slot)
 {
     const struct rz_link_info *info = rz_link_info(helper_link);
     if (info->board->flags & RZ_BOARD_TRAFFIC) {
-        rz_traffic_add(&info->waits->traffic[slot], 100);
+        rz_traffic_add(&rz_waits_traffic(info->waits, info->n_slots)[slot], 100);
     }
+}
+
+static void show_handed(uint32_t slot)
+{
+    struct rz_waits *waits = rz_link_info(helper_link)->waits;
+    rz_pair_counts_set(&waits->pairs[slot], 3, 1, &waits->pairs_changed, rz_clock_now());
 }
 
 static void say(const char *text)
@@ -768,6 +775,8 @@ static void do_word(const char *word, const char *argument)
         store(argument);
     } else if (strcmp(word, "sent") == 0) {
         count_sent(number);
+    } else if (strcmp(word, "handed") == 0) {
+        show_handed(number);
     } else if (strcmp(word, "flood") == 0) {
         flood(number);
     } else if (strcmp(word, "grow") == 0) {

@@ -2,6 +2,9 @@
 /* The page of waits: which are grouped, which ranks are missing, and circles. */
 #include "launch/waits_page.h"
 
+#include "wire/cursor.h"
+#include "wire/message_balance.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -196,12 +199,112 @@ static void test_a_circle_that_both_looks_prove(void **state)
     }
 }
 
+/* ---- messages under way ---- */
+
+struct part {
+    uint32_t slot;
+    int64_t to, from;
+};
+
+/* Two ranks wait for each other, and rank 2 for one of them, since `still`; parts: the answers of
+ * nodes. Returns what the page says; *moves: what it returns. The caller frees it. */
+static char *page_of(const struct part *parts, size_t n, rz_time still, bool *moves)
+{
+    struct rz_waits_page first = {0}, page = {0};
+    const uint32_t peers[] = {1, 0, 0};
+    uint32_t bytes;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        add(&first, rank, peers[rank], 9 * RZ_SECOND);
+    }
+    uint8_t *asked = rz_waits_page_ask(&first, &page, &bytes);
+    assert_int_equal(bytes, 1);
+    assert_int_equal(asked[0], 7);
+    free(asked);
+    page.least = RZ_SECOND;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        struct rz_launch_waiting told = in_call(rank, "MPI_Recv", "", 0, peers[rank]);
+        told.for_ns = 10 * RZ_SECOND;
+        told.still_ns = still + rank * RZ_SECOND;
+        rz_waits_page_add(&page, 0, &told);
+    }
+    for (size_t i = 0; i < n; i++) { /* one message each */
+        uint8_t entry[RZ_BALANCE_ENTRY_BYTES];
+        struct rz_wire_writer w;
+        rz_wire_writer_init(&w, entry, sizeof(entry));
+        rz_wire_put_u32(&w, parts[i].slot);
+        rz_wire_put_u64(&w, (uint64_t)parts[i].to);
+        rz_wire_put_u64(&w, (uint64_t)parts[i].from);
+        const struct rz_launch_under_way told = {.balance = entry, .balance_length = sizeof(entry)};
+        rz_waits_page_under_way(&page, &told);
+    }
+    *moves = rz_waits_page_print(&page, &first, RZ_SECOND, out);
+    fclose(out);
+    rz_waits_page_clear(&first);
+    rz_waits_page_clear(&page);
+    return text;
+}
+
+static void expect_under_way(const struct part *parts, size_t n, rz_time still, bool moves,
+                             const char *line, bool cycle)
+{
+    bool moving;
+    char *text = page_of(parts, n, still, &moving);
+    assert_int_equal(moving, moves);
+    assert_int_equal(strstr(text, "under way") != NULL, line != NULL);
+    assert_true(!line || strstr(text, line));
+    assert_int_equal(strstr(text, "cycle") != NULL, cycle);
+    free(text);
+}
+
+static void test_under_way(void **state)
+{
+    const struct part one[] = {{0, 0, 1}, {1, 1, 0}};
+    /* each node has its part: of rank 0 seven were sent, and at rank 1 five have arrived */
+    const struct part nodes[] = {{1, 7, 0}, {0, 0, 7}, {1, -5, 0}, {0, 0, -5}};
+    const struct part many[] = {{0, 3, 1}, {1, 1, 2}, {2, 0, 1}};
+    const struct part none[] = {{1, 4, 0}, {1, -4, 0}};
+    (void)state;
+    expect_under_way(one, 2, 2 * RZ_SECOND, false,
+                     "  1 message from rank 0 to rank 1 has been under way for 2 s and does not "
+                     "arrive: this is not the program's doing\n",
+                     false);
+    expect_under_way(nodes, 4, 2 * RZ_SECOND, false,
+                     "  2 messages from rank 0 to rank 1 have been under way for 2 s and do not "
+                     "arrive: this is not the program's doing\n",
+                     false);
+    expect_under_way(many, 3, 3 * RZ_SECOND, false,
+                     "  4 messages from ranks 0-2 to ranks 0-1 have been under way for 3 s and do "
+                     "not arrive",
+                     false);
+    expect_under_way(none, 2, 2 * RZ_SECOND, false, NULL, true);
+    expect_under_way(NULL, 0, 2 * RZ_SECOND, false, NULL, true);
+}
+
+/* What may arrive yet is none of the network's doing so far, and makes a cycle doubtful. */
+static void test_under_way_for_a_moment(void **state)
+{
+    const struct part one[] = {{0, 0, 1}, {1, 1, 0}};
+    const struct part half[] = {{1, 1, 0}};                 /* the two ends are not of one time */
+    const struct part elsewhere[] = {{0, 0, 1}, {2, 1, 0}}; /* rank 2 is in no cycle */
+    const struct part strange[] = {{3, 1, 0}, {UINT32_MAX, 1, 1}};
+    (void)state;
+    expect_under_way(one, 2, RZ_SECOND / 2, true, NULL, false);
+    expect_under_way(half, 1, 2 * RZ_SECOND, false, NULL, false);
+    expect_under_way(elsewhere, 2, 2 * RZ_SECOND, false, "1 message from rank 0 to rank 2 has",
+                     true);
+    expect_under_way(strange, 2, 2 * RZ_SECOND, false, NULL, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_collective), cmocka_unit_test(test_apart),
         cmocka_unit_test(test_circle),     cmocka_unit_test(test_no_circle_in_one_collective),
         cmocka_unit_test(test_nonsense),   cmocka_unit_test(test_a_circle_that_both_looks_prove),
+        cmocka_unit_test(test_under_way),  cmocka_unit_test(test_under_way_for_a_moment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
