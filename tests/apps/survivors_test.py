@@ -51,10 +51,14 @@ STEPS = {
 }
 
 
-def run(command, status=0):
+# On a busy machine a rank may be killed when all others have left already: nobody acknowledges that, and the job says so.
+LATE = r"rzrun: rank \d+ was killed by signal 9 \(Killed\)\n"
+
+
+def run(command, status=0, late=False):
     """stdout and stderr; with another status than the one expected the check fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=2 * HANG_S, check=False)
-    if done.returncode != status:
+    if done.returncode != status and not (late and done.returncode == 137 and re.fullmatch(LATE, done.stderr)):
         sys.exit(f"{shlex.join(command)}\nended with {done.returncode} instead of {status}:\n{done.stdout}{done.stderr}")
     return done.stdout, done.stderr
 
@@ -75,7 +79,7 @@ def contents():
 
 def answer(program, options):
     """What the program prints and leaves."""
-    out, said = run([*JOB, *options, *words_of(program)])
+    out, said = run([*JOB, *options, *words_of(program)], late="--inject" in options)
     return out, contents() if program == "checkpoint_file" else b"", said
 
 
