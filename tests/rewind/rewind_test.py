@@ -144,6 +144,10 @@ class Output(Rewind):
         _, result = self.killed(lambda steps: (rig.program("rewind_early"), str(steps)), kill="stored:3@3")
         self.assertEqual(sorted(result.out.splitlines()), [f"rank {rank} ends" for rank in range(4)])
 
+    def test_threads_access_files_together(self):
+        result = self.job(rig.program("rewind_file_ops"), self.own_folder(), "60", ranks=3, options=("--map-by", "node", "--rewind", "10ms"))
+        self.assertEqual(result.out, "all right\n")
+
     def test_a_revocation_while_images_are_taken(self):
         for nodes in (1, 4):  # payloads that senders have withdrawn, messages that never left: no image waits for them
             result = self.job(rig.program("rewind_early"), "40", "revoke", nodes=nodes, options=("--with-ft", "mpi", "--rewind", "10ms"))

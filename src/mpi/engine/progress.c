@@ -45,7 +45,7 @@ void rz_engine_look_again(void)
 
 int rz_engine_pause(void)
 {
-    if (rz_engine.stops && !rz_engine.rollback) {
+    if (rz_engine.stops && !rz_engine.rollback && rz_engine.within == 0) {
         rz_hooks_safe_point();
     }
     return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;

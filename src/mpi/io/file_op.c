@@ -57,7 +57,11 @@ static bool run_stages(struct rz_file_op *op, int *error)
         int (*stage)(struct rz_file_op *) = op->next;
         op->next = NULL;
         op->ready = NULL;
+        op->runs = true;
+        rz_engine.within++;
         *error = stage(op);
+        rz_engine.within--;
+        op->runs = false;
         if (*error != MPI_SUCCESS) {
             return true;
         }
@@ -68,7 +72,7 @@ static void advance(struct rz_request *request)
 {
     struct rz_file_op *op = request->state;
     int error;
-    if (request->complete || op->file->ops != op || !run_stages(op, &error)) {
+    if (request->complete || op->runs || op->file->ops != op || !run_stages(op, &error)) {
         return;
     }
     error = error != MPI_SUCCESS ? error : op->error;

@@ -27,8 +27,8 @@ struct rz_file_op {
     int (*next)(struct rz_file_op *op);
     /* Whether it may go on although it waits for no operation; NULL: at once. */
     bool (*ready)(struct rz_file_op *op);
-    bool writes;
-    int error; /* noted */
+    bool writes, runs; /* runs: a stage of it, in which progress may be made */
+    int error;         /* noted */
     char reason[200];
     /* A call learns that the access has ended with this error: returns the error of the call, and
      * sets the status. Called once at most; functions of the program may run in it. */

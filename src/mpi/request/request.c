@@ -233,10 +233,12 @@ static unsigned poll_requests(void)
 {
     uint64_t before = rz_engine.completions;
     struct rz_request *next;
+    rz_engine.within++;
     for (struct rz_request *request = rz_engine.polled; request; request = next) {
         next = request->poll_next;
         request->class->poll(request);
     }
+    rz_engine.within--;
     return (unsigned)(rz_engine.completions - before);
 }
 
