@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define RZ_IMAGE_MAGIC UINT64_C(0x3365676d495a5201)
+#define RZ_IMAGE_MAGIC UINT64_C(0x3465676d495a5201)
 #define RZ_IMAGE_PAGE UINT64_C(4096)
 #define RZ_IMAGE_THREADS 1024
 #define RZ_IMAGE_REGIONS 32768
@@ -29,7 +29,7 @@
 struct rz_image_registers {
     uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
     uint32_t mxcsr;
-    uint16_t x87, unused;
+    uint32_t x87[7]; /* its environment: control, flags, where the last exception was */
 };
 
 struct rz_image_thread {

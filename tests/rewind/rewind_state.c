@@ -355,6 +355,9 @@ static volatile bool on_it;
 
 static void make_registers(void)
 {
+    volatile long double one = 1, none = 0; /* of the x87 unit, with a flag of its own */
+    feclearexcept(FE_ALL_EXCEPT);
+    one /= none;
     fesetround(FE_UPWARD);
     syscall(SYS_arch_prctl, 0x1001 /* ARCH_SET_GS */, GS_BASE);
 }
@@ -363,9 +366,11 @@ static void end_registers(void)
 {
     unsigned long gs = 0;
     volatile double third = 1;
+    int flags = fetestexcept(FE_DIVBYZERO | FE_OVERFLOW);
     third /= 3;
     syscall(SYS_arch_prctl, 0x1004 /* ARCH_GET_GS */, &gs);
-    say("registers: %d, %.20g, %lx\n", fegetround() == FE_UPWARD, third, gs);
+    say("registers: %d, %.20g, %lx, %s\n", fegetround() == FE_UPWARD, third, gs,
+        flags == FE_DIVBYZERO ? "divided by zero" : "other flags");
     fesetround(FE_TONEAREST);
 }
 
