@@ -48,10 +48,11 @@ struct rz_image_thread {
 enum rz_image_kind {
     RZ_IMAGE_ANONYMOUS,
     RZ_IMAGE_MAPPED, /* of a file that has a name */
-    RZ_IMAGE_WHOLE,  /* of one that has none: every page is in the image */
+    RZ_IMAGE_WHOLE,  /* of one that has none: every page that it has is in the image */
 };
 
-/* A mapping. The file's identity is its build id, or if it has none its size and time. */
+/* A mapping. The file's identity is its build id, or if it has none its size and time. WHOLE:
+ * behind file_bytes there are no pages: the file ends there. */
 struct rz_image_region {
     uint64_t start, end, offset, file_bytes, file_time;
     uint32_t path; /* in the text */

@@ -68,7 +68,9 @@ static const char *take_line(const char *c, struct rz_image_tables *tables)
     }
     r->path = tables->head.n_text;
     while (*c != '\n') {
-        tables->text[tables->head.n_text++] = *c++;
+        bool newline = rz_raw_begins(c, "\\012"); /* the only character that is written so */
+        tables->text[tables->head.n_text++] = newline ? '\n' : *c;
+        c += newline ? 4 : 1;
     }
     tables->text[tables->head.n_text++] = '\0';
     return c + 1;

@@ -26,6 +26,20 @@ static bool same_identity(const struct rz_image_region *r, const char *path, con
     return true;
 }
 
+/* Whether the image has the file open to append to it: then it is cut, and what was there before is
+ * what it was. */
+static bool is_appended_to(const struct rz_image_tables *image, const char *path)
+{
+    for (uint32_t i = 0; i < image->head.n_files; i++) {
+        const struct rz_image_file *file = &image->file[i];
+        if (file->fd >= 0 && file->given < 0 && (file->flags & O_ACCMODE) != O_RDONLY &&
+            file->flags & O_APPEND && rz_raw_same(image->text + file->path, path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A file's first mapping has its build id; of the others only the size can be compared, unless none
  * is of the beginning. */
 static rz_status_t check_mapped_files(const struct rz_image_tables *image)
@@ -44,7 +58,10 @@ static rz_status_t check_mapped_files(const struct rz_image_tables *image)
         }
         bool identified =
             first && first->id_bytes > 0 && rz_raw_same(image->text + first->path, path);
-        if (!(identified ? (uint64_t)st.st_size == r->file_bytes : same_identity(r, path, &st))) {
+        bool same =
+            identified ? (uint64_t)st.st_size == r->file_bytes : same_identity(r, path, &st);
+        bool longer = !identified && r->id_bytes == 0 && (uint64_t)st.st_size >= r->file_bytes;
+        if (!same && !(longer && is_appended_to(image, path))) {
             return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s is another file than the image maps",
                                    path);
         }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -293,6 +294,52 @@ static void end_created(void)
     say("created: %d wrong, the last is %d\n", wrong, number);
 }
 
+/* ---- Mappings of files ---- */
+
+enum { PAGE = 4096 };
+static char *removed, *odd_name;
+static const int *numbers;
+static int numbers_file;
+
+static char *map_private(const char *name, size_t bytes)
+{
+    int fd = open_as(name);
+    need(write(fd, "hello", 5) == 5, name);
+    char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    need(at != MAP_FAILED && close(fd) == 0, name);
+    at[1] = 'E';
+    return at;
+}
+
+static void make_mappings(void)
+{
+    removed = map_private("removed-map", 3 * PAGE);
+    need(unlink(path_of("removed-map")) == 0, "unlink");
+    odd_name = map_private("two\nlines", PAGE);
+    numbers_file = open(path_of("appended-map"), O_RDWR | O_CREAT | O_APPEND, 0600);
+    numbers = mmap(NULL, (size_t)steps * sizeof(int), PROT_READ, MAP_SHARED, numbers_file, 0);
+    need(numbers_file >= 0 && numbers != MAP_FAILED, "appended-map");
+}
+
+static void step_mappings(int step)
+{
+    need(write(numbers_file, &step, sizeof(step)) == sizeof(step), "appended-map");
+    for (int i = 0; i <= step; i++) {
+        if (numbers[i] != i) {
+            say("mappings: step %d: number %d is %d\n", step, i, numbers[i]);
+        }
+    }
+}
+
+/* The kernel cannot read what is behind the end of a file. */
+static void end_mappings(void)
+{
+    int ends[2];
+    need(pipe(ends) == 0, "pipe");
+    say("mappings: %s, %s, behind the end %d\n", removed, odd_name,
+        (int)write(ends[1], removed + PAGE, 1));
+}
+
 /* ---- The modes ---- */
 
 const struct mode file_modes[] = {
@@ -306,5 +353,6 @@ const struct mode file_modes[] = {
     {"appended", NULL, step_appended, end_appended},
     {"together", NULL, step_together, end_together},
     {"created", NULL, step_created, end_created},
+    {"mappings", make_mappings, step_mappings, end_mappings},
     {NULL, NULL, NULL, NULL},
 };
