@@ -6,6 +6,7 @@
 #include "image/raw_call.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static bool same_identity(const struct rz_image_region *r, const char *path, const struct stat *st)
@@ -89,6 +90,20 @@ static rz_status_t check_heap(const struct rz_image_tables *image)
                ? RZ_OK
                : rz_image_refuse(RZ_ERR_UNSUPPORTED, "the heap of this process lies above that of "
                                                      "the image: start the program again");
+}
+
+/* The program may have raised its limit up to the launcher's hard one, and used it. */
+static rz_status_t check_stack(const struct rz_image_tables *image)
+{
+    const struct rz_image_region *stack = rz_image_named(image, "[stack]");
+    uint64_t limit[2];
+    return !stack || RZ_RAW4(prlimit64, 0, RLIMIT_STACK, 0, limit) != 0 ||
+                   stack->end - stack->start <= limit[1]
+               ? RZ_OK
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                 "the stack of the image has %lu bytes, and this process may have "
+                                 "only %lu (ulimit -s)",
+                                 stack->end - stack->start, limit[1]);
 }
 
 /* What is excluded here, where the image has a mapping. Memory of the program that is excluded in
@@ -237,6 +252,7 @@ rz_status_t rz_image_check_restore(const struct rz_image_tables *image, int fd)
     status = status == RZ_OK ? rz_image_check_process(image) : status;
     status = status == RZ_OK ? check_mapped_files(image) : status;
     status = status == RZ_OK ? check_heap(image) : status;
+    status = status == RZ_OK ? check_stack(image) : status;
     status = status == RZ_OK ? check_addresses(image) : status;
     status = status == RZ_OK ? check_files(image, fd) : status;
     return status == RZ_OK && !RZ_AREA->in_place ? check_memory(image) : status;

@@ -131,8 +131,8 @@ static bool is_here(const struct rz_image_region *r)
         const struct rz_image_region *h = &here->region[i];
         const char *name = here->text + h->path;
         if (rz_raw_same(path, "[stack]") && rz_raw_same(name, path) && h->end == r->end) {
-            if (r->start < h->start) {
-                *(volatile char *)r->start = 0; /* it grows down to there */
+            if (r->start < h->start && !rz_raw_readable(r->start)) { /* it grows down to there */
+                rz_restore_fail("the stack does not grow as far as it had grown", "");
             }
             return true;
         }
@@ -286,6 +286,16 @@ static const struct rz_image_run *fill_region(const struct rz_image_region *r, b
     return run;
 }
 
+/* The program may have raised the limit; rz_restore_memory's caller makes it what it was. */
+static void lift_stack_limit(void)
+{
+    uint64_t limit[2];
+    if (RZ_RAW4(prlimit64, 0, RLIMIT_STACK, 0, limit) == 0) {
+        limit[0] = limit[1];
+        RZ_RAW4(prlimit64, 0, RLIMIT_STACK, limit, 0);
+    }
+}
+
 /* The end of the heap first: it shrinks only over what is mapped, and grows only where nothing is.
  */
 void rz_restore_memory(void)
@@ -294,6 +304,7 @@ void rz_restore_memory(void)
     const struct rz_image_run *run = (void *)(RZ_IMAGE_POOL_AT + RZ_POOL_INDEX * RZ_IMAGE_POOL_MAX);
     const struct rz_image_run *end = run + image->head.n_index;
     RZ_AREA->known_at = NULL;
+    lift_stack_limit();
     shrink_heap();
     unmap_others();
     move_vdso();

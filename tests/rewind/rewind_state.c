@@ -395,6 +395,34 @@ static void end_stack(void)
     say("stack: %d\n", on_it);
 }
 
+/* The first stack, beyond the limit that the process began with. */
+enum { DEEP_BYTES = 24 << 20, FRAME_BYTES = 4096 };
+
+static int use_stack(int frames)
+{
+    volatile char frame[FRAME_BYTES];
+    frame[0] = (char)frames;
+    return frames > 0 ? use_stack(frames - 1) + frame[0] - frame[0] : 0;
+}
+
+static void make_deep(void)
+{
+    struct rlimit limit;
+    need(getrlimit(RLIMIT_STACK, &limit) == 0, "getrlimit");
+    if (limit.rlim_max >= 2 * DEEP_BYTES) {
+        limit.rlim_cur = 2 * DEEP_BYTES;
+        need(setrlimit(RLIMIT_STACK, &limit) == 0 && use_stack(DEEP_BYTES / FRAME_BYTES) == 0,
+             "the stack");
+    }
+}
+
+static void end_deep(void)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_STACK, &limit);
+    say("deep: %ld\n", (long)limit.rlim_cur);
+}
+
 /* What the kernel has for a process that uses membarrier(), and a file that says whose it is. */
 static int own_status;
 
@@ -424,6 +452,7 @@ const struct mode process_modes[] = {
     {"properties", make_properties, NULL, end_properties},
     {"registers", make_registers, NULL, end_registers},
     {"stack", make_stack, NULL, end_stack},
+    {"deep", make_deep, NULL, end_deep},
     {"process", make_process, NULL, end_process},
     {NULL, NULL, NULL, NULL},
 };
