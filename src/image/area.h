@@ -52,7 +52,8 @@ enum rz_image_pool {
 #define RZ_NO_SLOT UINT64_MAX /* the value of a page that has none yet */
 
 enum rz_image_thread_state {
-    RZ_THREAD_FREE, /* the kernel stores this where a thread that ends has been told to */
+    RZ_THREAD_FREE,   /* the kernel stores this where a thread that ends has been told to */
+    RZ_THREAD_LISTED, /* it has not got its signal, which it would not take now */
     RZ_THREAD_CALLED,
     RZ_THREAD_PARKED,
     RZ_THREAD_GONE,
@@ -100,6 +101,7 @@ struct rz_image_area {
     bool notes_signals;          /* a save stops the threads */
     int32_t restorer;            /* the thread that restores when all others have ended */
     int32_t park_signal;         /* of the thread that stops others */
+    int32_t stubborn;            /* the thread that did not stop last time; 0: none */
     struct rz_image_given given[RZ_IMAGE_GIVEN];
     struct rz_image_start start;
     int32_t given_at[RZ_IMAGE_GIVEN]; /* during a restore: copies of these; -1: it is closed */

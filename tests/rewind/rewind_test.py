@@ -242,7 +242,7 @@ class State(Rewind):
         "renamed-link": "does not lead to", "file-of-a-process": "a file of one process", "watched-folder": "when its folder changes",
         "file-limit": "ulimit -f", "all-descriptors": "ulimit -n", "securebits": "securebits", "no-new-code": "memory-deny-write-execute",
         "lease": "lease", "seccomp": "Seccomp", "capabilities": "CapBnd", "namespace": "namespace (uts)", "root": "/proc cannot be read",
-        "keyring": "keyring", "protection-keys": "protection keys", "segments": "modify_ldt",
+        "keyring": "keyring", "protection-keys": "protection keys", "segments": "modify_ldt", "signal-thread": "(sigwait)",
     }
 
     def own_folder(self):
