@@ -228,6 +228,7 @@ void rz_image_threads_order(enum rz_image_order order);
 void rz_image_threads_await(void);
 void rz_image_await_order(void); /* until there is one */
 void rz_image_thread_note(struct rz_image_thread *thread);
+rz_status_t rz_image_threads_refuse(const struct rz_image_thread *own); /* of those that stand */
 bool rz_image_thread_forget(const struct rz_image_thread *thread);
 void rz_image_thread_become(const struct rz_image_thread *thread);
 

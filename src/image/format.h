@@ -41,7 +41,8 @@ struct rz_image_thread {
     uint64_t timer_slack, gs, memory_nodes[16];
     int32_t io_priority, memory_mode, parent_signal, processors_own;
     int32_t tid, processors_bytes;
-    int32_t slot, unused; /* its place among the parked threads, which its handler knows */
+    int32_t slot;         /* its place among the parked threads, which its handler knows */
+    int32_t rseq_unknown; /* not of an image: it cannot be saved */
     char name[16];
 };
 

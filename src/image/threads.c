@@ -77,6 +77,39 @@ static void become_properties(const struct rz_image_thread *thread)
     }
 }
 
+/* The memory in which the kernel says on which processor the thread runs. libc says where its own
+ * is; the kernel does not say where that of a program is, only that it has one when another is
+ * registered. */
+static void note_rseq(struct rz_image_thread *thread)
+{
+    _Alignas(RSEQ_BYTES) uint8_t any[RSEQ_BYTES];
+    bool of_libc = &__rseq_size && __rseq_size != 0;
+    uint64_t at = of_libc ? thread->fs + (uint64_t)__rseq_offset : (uint64_t)(uintptr_t)any;
+    rz_raw_zero(any, sizeof(any));
+    long result = RZ_RAW4(rseq, at, RSEQ_BYTES, 0, RSEQ_SIGNATURE);
+    if (result == 0) { /* there was none */
+        RZ_RAW4(rseq, at, RSEQ_BYTES, 1 /* unregister */, RSEQ_SIGNATURE);
+    }
+    thread->rseq = of_libc && result != 0 ? at : 0;
+    thread->rseq_unknown = result == -EINVAL || (result == -EBUSY && !of_libc);
+}
+
+/* What the kernel knows of a thread and does not tell. */
+rz_status_t rz_image_threads_refuse(const struct rz_image_thread *own)
+{
+    for (uint32_t i = 0; i == 0 || i < RZ_AREA->n_parked; i++) {
+        const struct rz_image_thread *thread = i == 0 ? own : &RZ_AREA->parked[i].thread;
+        bool there = i == 0 || atomic_load(&RZ_AREA->parked[i].state) == RZ_THREAD_PARKED;
+        if (there && thread->rseq_unknown) {
+            return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                   "thread %d (%s) is registered with the kernel (rseq) by other "
+                                   "code than libc, or in an unknown way",
+                                   thread->tid, thread->name);
+        }
+    }
+    return RZ_OK;
+}
+
 void rz_image_thread_note(struct rz_image_thread *thread)
 {
     RZ_RAW2(arch_prctl, GET_FS, &thread->fs);
@@ -89,8 +122,7 @@ void rz_image_thread_note(struct rz_image_thread *thread)
         (int32_t)RZ_RAW3(sched_getaffinity, 0, sizeof(thread->processors), thread->processors);
     thread->processors_own = !rz_image_given_processors(thread);
     note_properties(thread);
-    bool registered = &__rseq_size && __rseq_size != 0;
-    thread->rseq = registered ? thread->fs + (uint64_t)__rseq_offset : 0;
+    note_rseq(thread);
 }
 
 /* The kernel is to write to none of the thread's memory any more. */

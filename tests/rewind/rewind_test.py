@@ -243,6 +243,7 @@ class State(Rewind):
         "file-limit": "ulimit -f", "all-descriptors": "ulimit -n", "securebits": "securebits", "no-new-code": "memory-deny-write-execute",
         "lease": "lease", "seccomp": "Seccomp", "capabilities": "CapBnd", "namespace": "namespace (uts)", "root": "/proc cannot be read",
         "keyring": "keyring", "protection-keys": "protection keys", "segments": "modify_ldt", "signal-thread": "(sigwait)",
+        "own-rseq": "(rseq)",
     }
 
     def own_folder(self):

@@ -17,9 +17,11 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/rseq.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -178,6 +180,17 @@ static void a_thread_that_waits_for_all_signals(void)
     sem_wait(&started);
 }
 
+/* In the place of libc's. */
+static void an_rseq_of_its_own(void)
+{
+    static _Alignas(32) char own[32];
+    char *of_libc = (char *)__builtin_thread_pointer() + __rseq_offset;
+    if (__rseq_size != 0) {
+        assert_int_equal(syscall(SYS_rseq, of_libc, sizeof(own), 1, 0x53053053), 0);
+    }
+    assert_int_equal(syscall(SYS_rseq, own, sizeof(own), 0, 0x53053053), 0);
+}
+
 /* check: whether rz_image_check finds it, too. */
 static const struct {
     void (*make)(void);
@@ -199,6 +212,7 @@ static const struct {
     {a_child_that_has_ended, "has not waited for it", true},
     {a_thread_that_blocks_signals, "(stubborn)", false},
     {a_thread_that_waits_for_all_signals, "(collector)", false},
+    {an_rseq_of_its_own, "(rseq)", true},
     {a_folder_that_was_removed, "working directory", true},
 };
 
