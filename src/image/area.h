@@ -209,6 +209,8 @@ static inline bool rz_image_of_kernel(const char *path) /* [vvar], [vvar_vclock]
 {
     return path[0] == '[' && path[1] == 'v';
 }
+/* When the open file, or the one of that name, was made, in ns; 0: its file system does not say. */
+uint64_t rz_image_made_ns(int fd, const char *path, int flags);
 /* The next number among the names of a folder, as getdents64 gives them in pieces: from *at on in
  * this one; -1: none. */
 int rz_image_next_number(const char *list, long bytes, long *at);
@@ -231,6 +233,12 @@ void rz_image_thread_note(struct rz_image_thread *thread);
 rz_status_t rz_image_threads_refuse(const struct rz_image_thread *own); /* of those that stand */
 bool rz_image_thread_forget(const struct rz_image_thread *thread);
 void rz_image_thread_become(const struct rz_image_thread *thread);
+
+/* Whether a file that has the same inode number is the same one: the times at which it was made. */
+static inline bool rz_image_same_made(uint64_t a, uint64_t b)
+{
+    return a == b || a == 0 || b == 0;
+}
 
 /* files.c: which one of the given descriptors this is; -1: none */
 int rz_image_given_of(int fd, const struct stat *st);

@@ -75,6 +75,7 @@ struct rz_image_file {
     int32_t same_as; /* another descriptor of the same open file; -1: none before it */
     int32_t given;   /* 0 to 2: what the launcher gave under this number; -1: a file */
     uint64_t offset, bytes, device, inode;
+    uint64_t made_ns; /* a number of an inode is used again; 0: its file system does not say */
     uint32_t path, mode;
 };
 

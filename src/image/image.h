@@ -87,7 +87,7 @@ uint64_t rz_image_bytes(void);
 
 /* A regular file that is not open, and whose length is part of the image. */
 struct rz_image_closed {
-    uint64_t device, inode;
+    uint64_t device, inode, made_ns; /* when the file was made; 0: unknown */
     const char *path; /* of the root; what has another file there by now is left out */
 };
 

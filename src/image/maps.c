@@ -5,6 +5,7 @@
 #include "image/raw_call.h"
 
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <sys/mman.h>
 
 int rz_image_next_number(const char *list, long bytes, long *at)
@@ -37,6 +38,15 @@ long rz_image_read_file(const char *path, char *to, size_t max)
     }
     RZ_RAW1(close, fd);
     return more < 0 ? more : (long)n;
+}
+
+uint64_t rz_image_made_ns(int fd, const char *path, int flags)
+{
+    struct statx st;
+    long result = RZ_RAW5(statx, fd, path, flags, STATX_BTIME, &st);
+    return result == 0 && st.stx_mask & STATX_BTIME
+               ? (uint64_t)st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec
+               : 0;
 }
 
 static const char *take_number(const char *c, uint64_t *value)

@@ -148,6 +148,16 @@ static rz_status_t check_addresses(const struct rz_image_tables *image)
     return RZ_OK;
 }
 
+/* Whether the name leads to another file, on this host: on another one the number of a device that
+ * both share is another one, too. */
+static bool is_another(const struct rz_image_file *file, const char *path, int flags,
+                       const struct stat *st)
+{
+    return st->st_dev == file->device &&
+           (st->st_ino != file->inode ||
+            !rz_image_same_made(file->made_ns, rz_image_made_ns(AT_FDCWD, path, flags)));
+}
+
 /* One that is gone is made again when the program opens it again, and one that is shorter was begun
  * anew. */
 static rz_status_t check_closed(const struct rz_image_file *file, const char *path)
@@ -156,7 +166,7 @@ static rz_status_t check_closed(const struct rz_image_file *file, const char *pa
     if (RZ_RAW4(newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         return RZ_OK;
     }
-    if (st.st_dev == file->device && st.st_ino != file->inode) {
+    if (is_another(file, path, AT_SYMLINK_NOFOLLOW, &st)) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED,
                                "%s, which had been written to, is another file now", path);
     }
@@ -191,8 +201,8 @@ static rz_status_t check_file(const struct rz_image_file *file, const char *path
         (st.st_mode & S_IFMT) != (file->mode & S_IFMT)) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s, which was open, is missing", path);
     }
-    if (S_ISREG(st.st_mode) && (file->flags & O_ACCMODE) != O_RDONLY && st.st_dev == file->device &&
-        st.st_ino != file->inode && !rz_raw_begins(path, "/proc/")) {
+    if (S_ISREG(st.st_mode) && (file->flags & O_ACCMODE) != O_RDONLY &&
+        is_another(file, path, 0, &st) && !rz_raw_begins(path, "/proc/")) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED,
                                "%s, which was open for writing, is another file now", path);
     }

@@ -29,7 +29,6 @@ static struct {
     uint64_t moment;
     struct rz_image_closed closed[CLOSED_MAX]; /* [n] */
     struct known_file {
-        uint64_t made_ns;
         uint64_t opened; /* the moment before it was opened last */
     } known[CLOSED_MAX];
     uint32_t n;
@@ -48,7 +47,7 @@ static uint32_t index_of(const struct rz_file_mark *mark)
     for (uint32_t i = 0; i < marks.n; i++) {
         const struct rz_image_closed *closed = &marks.closed[i];
         if (closed->inode == mark->inode && closed->device == mark->device &&
-            marks.known[i].made_ns == mark->made_ns && strcmp(closed->path, mark->path) == 0) {
+            closed->made_ns == mark->made_ns && strcmp(closed->path, mark->path) == 0) {
             return i;
         }
     }
@@ -70,8 +69,9 @@ static void remember(const struct rz_file_mark *mark)
 {
     char *path = marks.n < CLOSED_MAX ? strdup(mark->path) : NULL;
     if (path) {
-        marks.closed[marks.n] = (struct rz_image_closed){mark->device, mark->inode, path};
-        marks.known[marks.n++] = (struct known_file){mark->made_ns, marks.moment};
+        marks.closed[marks.n] =
+            (struct rz_image_closed){mark->device, mark->inode, mark->made_ns, path};
+        marks.known[marks.n++] = (struct known_file){marks.moment};
     }
 }
 

@@ -265,9 +265,9 @@ static void a_closed_file_is_cut(void **state)
     assert_int_equal(fstat(file, &st), 0);
     close(file);
     assert_int_equal(link(name, gone), 0);
-    const struct rz_image_closed closed[] = {{st.st_dev, st.st_ino, name},
-                                             {st.st_dev, st.st_ino + 1, name},
-                                             {st.st_dev, st.st_ino, gone}};
+    const struct rz_image_closed closed[] = {{st.st_dev, st.st_ino, 0, name},
+                                             {st.st_dev, st.st_ino + 1, 0, name},
+                                             {st.st_dev, st.st_ino, 0, gone}};
     const struct rz_image_place place = {.fd = fd, .closed = closed, .n_closed = 3};
     enum rz_image_result result = rz_image_save(&place, &bytes, why, sizeof(why));
     assert_true(result == RZ_IMAGE_SAVED || result == RZ_IMAGE_RESTORED);
@@ -397,6 +397,32 @@ static void an_empty_file_may_be_mapped(void **state)
     close(fd);
 }
 
+/* The number of an inode is used again by many file systems. */
+static void a_new_file_of_that_name_is_another(void **state)
+{
+    (void)state;
+    int fd = new_image();
+    char name[] = "/tmp/image_in_place_XXXXXX", why[512] = "";
+    struct statx st;
+    uint64_t bytes;
+    int file = mkstemp(name);
+    assert_int_equal(write(file, "before", 6), 6);
+    save(fd, &bytes);
+    unlink(name);
+    close(file);
+    file = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_int_equal(write(file, "another", 7), 7);
+    assert_int_equal(statx(file, "", AT_EMPTY_PATH, STATX_BTIME, &st), 0);
+    if (st.stx_mask & STATX_BTIME) {
+        assert_int_equal(rz_image_restore(fd, bytes, NULL, 0, why, sizeof(why)),
+                         RZ_ERR_UNSUPPORTED);
+        assert_non_null(strstr(why, "is another file now"));
+    }
+    close(file);
+    unlink(name);
+    close(fd);
+}
+
 /* The file grows, and is cut: what is mapped is before its end. */
 static void a_file_that_is_appended_to_may_be_mapped(void **state)
 {
@@ -502,6 +528,7 @@ int main(void)
         cmocka_unit_test(a_closed_file_is_cut),
         cmocka_unit_test(flags_of_both_units_are_kept),
         cmocka_unit_test(an_empty_file_may_be_mapped),
+        cmocka_unit_test(a_new_file_of_that_name_is_another),
         cmocka_unit_test(a_file_that_is_appended_to_may_be_mapped),
         cmocka_unit_test(a_file_under_the_number_of_a_lost_descriptor_is_saved),
         cmocka_unit_test(an_excluded_descriptor_under_that_number_stays),
