@@ -225,3 +225,16 @@ rz_status_t rz_image_note_closed(struct rz_image_tables *image, const struct rz_
     }
     return RZ_OK;
 }
+
+bool rz_image_next_open(uint32_t *i, struct rz_image_open *open)
+{
+    const struct rz_image_tables *image = rz_image_area_ready() ? &RZ_AREA->image : NULL;
+    while (image && *i < image->head.n_files) {
+        const struct rz_image_file *file = &image->file[(*i)++];
+        if (file->fd >= 0 && file->given < 0 && S_ISREG(file->mode) && file->bytes > 0) {
+            *open = (struct rz_image_open){file->device, file->inode, file->made_ns, file->bytes};
+            return true;
+        }
+    }
+    return false;
+}

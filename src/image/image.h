@@ -129,6 +129,14 @@ enum rz_image_result rz_image_save(const struct rz_image_place *place, uint64_t 
  */
 const uint8_t *rz_image_written(uint64_t *pages);
 
+/* The regular files that are open in the image that was saved or restored last, and not empty. */
+struct rz_image_open {
+    uint64_t device, inode, made_ns, bytes;
+};
+
+/* The next one: *i is 0 first. False: there are no more. */
+bool rz_image_next_open(uint32_t *i, struct rz_image_open *open);
+
 /* ---- Restoring ---- */
 
 /*

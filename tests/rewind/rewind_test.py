@@ -274,6 +274,13 @@ class State(Rewind):
     def test_a_file_has_another_name(self):
         self.restored("rotated")
 
+    def test_a_file_is_emptied(self):
+        # What an image has open may be gone: then all go back further. At any step, and with the node.
+        for time in (290, 300, 310):
+            with self.subTest(time):
+                self.restored("emptied", "cut", kill=None, options=(*BY_CALL, "--inject", f"kill rank 1 at {time}ms"))
+        self.restored("emptied", "cut", kill="piece-came:6@1", nodes=3)
+
     def test_closed_files(self):
         # A rank fails while the next snapshot is made, between two, and with its node; and once more while it is restored.
         for kill, how in (("image-saved:2@1", {}), ("stored:3@1", {"nodes": 1}), ("piece-came:6@1", {"nodes": 3}),

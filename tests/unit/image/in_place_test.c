@@ -451,6 +451,29 @@ static void a_file_that_is_appended_to_may_be_mapped(void **state)
     close(fd);
 }
 
+static void open_files_are_told(void **state)
+{
+    (void)state;
+    int fd = new_image(), files = 0;
+    char name[] = "/tmp/image_in_place_XXXXXX", empty[] = "/tmp/image_in_place_XXXXXX";
+    struct rz_image_open open;
+    struct stat st;
+    uint64_t bytes;
+    int file = mkstemp(name), other = mkstemp(empty);
+    assert_int_equal(write(file, "before", 6), 6);
+    assert_int_equal(fstat(file, &st), 0);
+    save(fd, &bytes);
+    for (uint32_t i = 0; rz_image_next_open(&i, &open); files++) {
+        assert_int_equal(open.inode, st.st_ino);
+        assert_int_equal(open.device, st.st_dev);
+        assert_int_equal(open.bytes, 6);
+    }
+    assert_int_equal(files, 1);
+    close(file), close(other);
+    unlink(name), unlink(empty);
+    close(fd);
+}
+
 /* The descriptor for write protection, if the kernel has it; -1. */
 static int protector(void)
 {
@@ -530,6 +553,7 @@ int main(void)
         cmocka_unit_test(an_empty_file_may_be_mapped),
         cmocka_unit_test(a_new_file_of_that_name_is_another),
         cmocka_unit_test(a_file_that_is_appended_to_may_be_mapped),
+        cmocka_unit_test(open_files_are_told),
         cmocka_unit_test(a_file_under_the_number_of_a_lost_descriptor_is_saved),
         cmocka_unit_test(an_excluded_descriptor_under_that_number_stays),
         cmocka_unit_test(removed_files_end_where_they_ended), /* changes the method for good */
