@@ -52,7 +52,8 @@ enum rz_image_pool {
 #define RZ_NO_SLOT UINT64_MAX /* the value of a page that has none yet */
 
 enum rz_image_thread_state {
-    RZ_THREAD_FREE, /* the kernel stores this where a thread that ends has been told to */
+    RZ_THREAD_FREE,   /* the kernel stores this where a thread that ends has been told to */
+    RZ_THREAD_LISTED, /* it has not got its signal, which it would not take now */
     RZ_THREAD_CALLED,
     RZ_THREAD_PARKED,
     RZ_THREAD_GONE,
@@ -100,6 +101,7 @@ struct rz_image_area {
     bool notes_signals;            /* a save stops the threads */
     int32_t restorer;              /* the thread that restores when all others have ended */
     int32_t park_signal;           /* of the thread that stops others */
+    int32_t stubborn;              /* the thread that did not stop last time; 0: none */
     struct rz_image_given given[RZ_IMAGE_GIVEN];
     struct rz_image_start start;
     int32_t given_at[RZ_IMAGE_GIVEN]; /* during a restore: copies of these; -1: it is closed */
@@ -207,6 +209,8 @@ static inline bool rz_image_of_kernel(const char *path) /* [vvar], [vvar_vclock]
 {
     return path[0] == '[' && path[1] == 'v';
 }
+/* When the open file, or the one of that name, was made, in ns; 0: its file system does not say. */
+uint64_t rz_image_made_ns(int fd, const char *path, int flags);
 /* The next number among the names of a folder, as getdents64 gives them in pieces: from *at on in
  * this one; -1: none. */
 int rz_image_next_number(const char *list, long bytes, long *at);
@@ -226,8 +230,15 @@ void rz_image_threads_order(enum rz_image_order order);
 void rz_image_threads_await(void);
 void rz_image_await_order(void); /* until there is one */
 void rz_image_thread_note(struct rz_image_thread *thread);
+rz_status_t rz_image_threads_refuse(const struct rz_image_thread *own); /* of those that stand */
 bool rz_image_thread_forget(const struct rz_image_thread *thread);
 void rz_image_thread_become(const struct rz_image_thread *thread);
+
+/* Whether a file that has the same inode number is the same one: the times at which it was made. */
+static inline bool rz_image_same_made(uint64_t a, uint64_t b)
+{
+    return a == b || a == 0 || b == 0;
+}
 
 /* files.c: which one of the given descriptors this is; -1: none */
 int rz_image_given_of(int fd, const struct stat *st);

@@ -225,9 +225,9 @@ rz_status_t rz_image_scan(const struct rz_image_tables *image)
          i++) {
         const struct rz_image_region *r = &image->region[i];
         if (r->kind == RZ_IMAGE_WHOLE) {
-            struct found all = {r->start, r->end, 0};
+            struct found all = {r->start, r->start + r->file_bytes, 0};
             uint64_t listed = r->start;
-            status = add_found(&all, true, &listed);
+            status = r->file_bytes > 0 ? add_found(&all, true, &listed) : RZ_OK;
         } else if (!r->shared) {
             status = scan_region(r);
         }

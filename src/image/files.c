@@ -155,6 +155,7 @@ static rz_status_t note_file(struct rz_image_tables *image, int fd)
                                .bytes = (uint64_t)st.st_size,
                                .device = st.st_dev,
                                .inode = st.st_ino,
+                               .made_ns = rz_image_made_ns(fd, "", AT_EMPTY_PATH),
                                .path = text,
                                .mode = st.st_mode};
     if (text == UINT32_MAX) {
@@ -197,8 +198,10 @@ rz_status_t rz_image_note_closed(struct rz_image_tables *image, const struct rz_
     for (uint32_t i = 0; i < place->n_closed; i++) {
         const struct rz_image_closed *closed = &place->closed[i];
         struct stat st;
+        uint64_t made_ns = rz_image_made_ns(AT_FDCWD, closed->path, AT_SYMLINK_NOFOLLOW);
         if (RZ_RAW4(newfstatat, AT_FDCWD, closed->path, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-            st.st_dev != closed->device || st.st_ino != closed->inode || !S_ISREG(st.st_mode)) {
+            st.st_dev != closed->device || st.st_ino != closed->inode || !S_ISREG(st.st_mode) ||
+            !rz_image_same_made(made_ns, closed->made_ns)) {
             continue;
         }
         if (image->head.n_files == RZ_IMAGE_FILES) {
@@ -216,8 +219,22 @@ rz_status_t rz_image_note_closed(struct rz_image_tables *image, const struct rz_
                                                                     .bytes = (uint64_t)st.st_size,
                                                                     .device = st.st_dev,
                                                                     .inode = st.st_ino,
+                                                                    .made_ns = made_ns,
                                                                     .path = text,
                                                                     .mode = st.st_mode};
     }
     return RZ_OK;
+}
+
+bool rz_image_next_open(uint32_t *i, struct rz_image_open *open)
+{
+    const struct rz_image_tables *image = rz_image_area_ready() ? &RZ_AREA->image : NULL;
+    while (image && *i < image->head.n_files) {
+        const struct rz_image_file *file = &image->file[(*i)++];
+        if (file->fd >= 0 && file->given < 0 && S_ISREG(file->mode) && file->bytes > 0) {
+            *open = (struct rz_image_open){file->device, file->inode, file->made_ns, file->bytes};
+            return true;
+        }
+    }
+    return false;
 }

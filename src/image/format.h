@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define RZ_IMAGE_MAGIC UINT64_C(0x3365676d495a5201)
+#define RZ_IMAGE_MAGIC UINT64_C(0x3465676d495a5201)
 #define RZ_IMAGE_PAGE UINT64_C(4096)
 #define RZ_IMAGE_THREADS 1024
 #define RZ_IMAGE_REGIONS 32768
@@ -29,7 +29,7 @@
 struct rz_image_registers {
     uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
     uint32_t mxcsr;
-    uint16_t x87, unused;
+    uint32_t x87[7]; /* its environment: control, flags, where the last exception was */
 };
 
 struct rz_image_thread {
@@ -41,17 +41,19 @@ struct rz_image_thread {
     uint64_t timer_slack, gs, memory_nodes[16];
     int32_t io_priority, memory_mode, parent_signal, processors_own;
     int32_t tid, processors_bytes;
-    int32_t slot, unused; /* its place among the parked threads, which its handler knows */
+    int32_t slot;         /* its place among the parked threads, which its handler knows */
+    int32_t rseq_unknown; /* not of an image: it cannot be saved */
     char name[16];
 };
 
 enum rz_image_kind {
     RZ_IMAGE_ANONYMOUS,
     RZ_IMAGE_MAPPED, /* of a file that has a name */
-    RZ_IMAGE_WHOLE,  /* of one that has none: every page is in the image */
+    RZ_IMAGE_WHOLE,  /* of one that has none: every page that it has is in the image */
 };
 
-/* A mapping. The file's identity is its build id, or if it has none its size and time. */
+/* A mapping. The file's identity is its build id, or if it has none its size and time. WHOLE:
+ * behind file_bytes there are no pages: the file ends there. */
 struct rz_image_region {
     uint64_t start, end, offset, file_bytes, file_time;
     uint32_t path; /* in the text */
@@ -73,6 +75,7 @@ struct rz_image_file {
     int32_t same_as; /* another descriptor of the same open file; -1: none before it */
     int32_t given;   /* 0 to 2: what the launcher gave under this number; -1: a file */
     uint64_t offset, bytes, device, inode;
+    uint64_t made_ns; /* a number of an inode is used again; 0: its file system does not say */
     uint32_t path, mode;
 };
 

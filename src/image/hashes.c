@@ -52,8 +52,9 @@ static rz_status_t hash_region(struct hash_cursor *cursor, const struct rz_image
             return rz_image_refuse(RZ_ERR_SYSTEM, "the pages at 0x%lx cannot be listed", at);
         }
         for (uint64_t i = 0; i < pages; i++, at += RZ_IMAGE_PAGE) {
-            bool own = r->kind == RZ_IMAGE_WHOLE ||
-                       ((word[i] & WORD_PRESENT_OR_SWAPPED) && !(word[i] & WORD_OF_FILE));
+            bool own = r->kind == RZ_IMAGE_WHOLE
+                           ? at - r->start < r->file_bytes
+                           : (word[i] & WORD_PRESENT_OR_SWAPPED) && !(word[i] & WORD_OF_FILE);
             if (own && !rz_image_excluded(at, at + RZ_IMAGE_PAGE) &&
                 !add_page(cursor, at / RZ_IMAGE_PAGE, n)) {
                 return RZ_ERR_NO_MEMORY;

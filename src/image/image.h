@@ -87,7 +87,7 @@ uint64_t rz_image_bytes(void);
 
 /* A regular file that is not open, and whose length is part of the image. */
 struct rz_image_closed {
-    uint64_t device, inode;
+    uint64_t device, inode, made_ns; /* when the file was made; 0: unknown */
     const char *path; /* of the root; what has another file there by now is left out */
 };
 
@@ -128,6 +128,14 @@ enum rz_image_result rz_image_save(const struct rz_image_place *place, uint64_t 
  * size. Valid until the next save. NULL: nothing has been saved.
  */
 const uint8_t *rz_image_written(uint64_t *pages);
+
+/* The regular files that are open in the image that was saved or restored last, and not empty. */
+struct rz_image_open {
+    uint64_t device, inode, made_ns, bytes;
+};
+
+/* The next one: *i is 0 first. False: there are no more. */
+bool rz_image_next_open(uint32_t *i, struct rz_image_open *open);
 
 /* ---- Restoring ---- */
 

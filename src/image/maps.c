@@ -5,6 +5,7 @@
 #include "image/raw_call.h"
 
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <sys/mman.h>
 
 int rz_image_next_number(const char *list, long bytes, long *at)
@@ -39,6 +40,15 @@ long rz_image_read_file(const char *path, char *to, size_t max)
     return more < 0 ? more : (long)n;
 }
 
+uint64_t rz_image_made_ns(int fd, const char *path, int flags)
+{
+    struct statx st;
+    long result = RZ_RAW5(statx, fd, path, flags, STATX_BTIME, &st);
+    return result == 0 && st.stx_mask & STATX_BTIME
+               ? (uint64_t)st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec
+               : 0;
+}
+
 static const char *take_number(const char *c, uint64_t *value)
 {
     *value = 0;
@@ -68,7 +78,9 @@ static const char *take_line(const char *c, struct rz_image_tables *tables)
     }
     r->path = tables->head.n_text;
     while (*c != '\n') {
-        tables->text[tables->head.n_text++] = *c++;
+        bool newline = rz_raw_begins(c, "\\012"); /* the only character that is written so */
+        tables->text[tables->head.n_text++] = newline ? '\n' : *c;
+        c += newline ? 4 : 1;
     }
     tables->text[tables->head.n_text++] = '\0';
     return c + 1;

@@ -46,6 +46,13 @@ static inline bool rz_raw_failed(long result)
     return result < 0 && result >= -4095;
 }
 
+/* Whether the page can be read. Behind the end of a mapped file the kernel refuses, where an
+ * instruction would end the process. All signals are blocked already, and stay so. */
+static inline bool rz_raw_readable(uint64_t at)
+{
+    return RZ_RAW4(rt_sigprocmask, 0 /* SIG_BLOCK */, at, 0, 8) == 0;
+}
+
 /* ---- Bytes and text ---- */
 
 static inline void rz_raw_copy(void *to, const void *from, size_t bytes)

@@ -30,15 +30,40 @@ static void note_identity(struct rz_image_region *r, const char *path)
     }
     r->file_bytes = (uint64_t)st.st_size;
     r->file_time = (uint64_t)st.st_mtim.tv_sec;
-    if (r->offset == 0) {
+    if (r->offset == 0 && r->file_bytes > 0) {
         r->id_bytes =
-            (uint8_t)(r->protection & PROT_READ
+            (uint8_t)(r->protection & PROT_READ && rz_raw_readable(r->start)
                           ? rz_image_build_id((const void *)r->start,
                                               r->end - r->start < RZ_IMAGE_PAGE ? r->end - r->start
                                                                                 : RZ_IMAGE_PAGE,
                                               r->id)
                           : rz_image_build_id_of(path, r->id));
     }
+}
+
+/* How much of the mapping lies before the end of its file, which has no name to ask for. */
+static uint64_t bytes_of_file(const struct rz_image_region *r)
+{
+    uint64_t has = 0, none = (r->end - r->start) / RZ_IMAGE_PAGE; /* pages; the end is between */
+    bool open = r->protection & PROT_READ;
+    if (!open) {
+        RZ_RAW3(mprotect, r->start, r->end - r->start, r->protection | PROT_READ);
+    }
+    if (rz_raw_readable(r->end - RZ_IMAGE_PAGE)) {
+        has = none;
+    }
+    while (has < none) {
+        uint64_t middle = has + (none - has) / 2;
+        if (rz_raw_readable(r->start + middle * RZ_IMAGE_PAGE)) {
+            has = middle + 1;
+        } else {
+            none = middle;
+        }
+    }
+    if (!open) {
+        RZ_RAW3(mprotect, r->start, r->end - r->start, r->protection);
+    }
+    return has * RZ_IMAGE_PAGE;
 }
 
 /* What the mapping is in the image. *in: whether it is. */
@@ -60,6 +85,7 @@ static rz_status_t classify_region(struct rz_image_region *r, const char *path, 
     r->kind = !named || rz_raw_same(path, "/dev/zero") ? RZ_IMAGE_ANONYMOUS
               : deleted                                ? RZ_IMAGE_WHOLE
                                                        : RZ_IMAGE_MAPPED;
+    r->file_bytes = r->kind == RZ_IMAGE_WHOLE ? bytes_of_file(r) : 0;
     return RZ_OK;
 }
 

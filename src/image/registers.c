@@ -6,6 +6,9 @@
 
 _Static_assert(offsetof(struct rz_image_registers, rsp) == 48, "as below");
 _Static_assert(offsetof(struct rz_image_registers, mxcsr) == 64, "as below");
+_Static_assert(sizeof(struct rz_image_registers) == 96, "as below");
+
+/* fnstenv masks the exceptions of the unit that it saves: fldenv makes them what they were. */
 
 __asm__(".text\n"
         ".globl rz_image_registers_save, rz_image_registers_load, rz_image_on_stack\n"
@@ -18,14 +21,14 @@ __asm__(".text\n"
         "    mov %r14, 32(%rdi); mov %r15, 40(%rdi)\n"
         "    lea 8(%rsp), %rax; mov %rax, 48(%rdi)\n"
         "    mov (%rsp), %rax; mov %rax, 56(%rdi)\n"
-        "    stmxcsr 64(%rdi); fnstcw 68(%rdi)\n"
+        "    stmxcsr 64(%rdi); fnstenv 68(%rdi); fldenv 68(%rdi)\n"
         "    xor %eax, %eax\n"
         "    ret\n"
         ".type rz_image_registers_load, @function\n"
         "rz_image_registers_load:\n"
         "    mov 0(%rdi), %rbx; mov 8(%rdi), %rbp; mov 16(%rdi), %r12; mov 24(%rdi), %r13\n"
         "    mov 32(%rdi), %r14; mov 40(%rdi), %r15; mov 48(%rdi), %rsp\n"
-        "    fninit; ldmxcsr 64(%rdi); fldcw 68(%rdi)\n"
+        "    fninit; ldmxcsr 64(%rdi); fldenv 68(%rdi)\n"
         "    mov $1, %eax\n"
         "    jmp *56(%rdi)\n"
         ".type rz_image_on_stack, @function\n"

@@ -73,14 +73,16 @@ static rz_status_t stop_and_restore(void)
     struct rz_image_thread *own = &RZ_AREA->parked[0].thread;
     rz_image_thread_note(own);
     look_for_changes();
-    if (rz_image_thread_forget(own)) {
+    status = rz_image_threads_refuse(own);
+    if (status == RZ_OK && rz_image_thread_forget(own)) {
         take_over();
     }
     rz_image_threads_order(RZ_ORDER_GO);
     rz_image_threads_await();
-    return rz_image_refuse(RZ_ERR_UNSUPPORTED,
-                           "this version of libc registers its threads with the "
-                           "kernel (rseq) in an unknown way");
+    return status != RZ_OK ? status
+                           : rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                             "this version of libc registers its threads with the "
+                                             "kernel (rseq) in an unknown way");
 }
 
 /* A copy of what the launcher gave under this number, wherever it is by now; -1: it is closed. */

@@ -6,6 +6,7 @@
 #include "image/raw_call.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static bool same_identity(const struct rz_image_region *r, const char *path, const struct stat *st)
@@ -26,6 +27,20 @@ static bool same_identity(const struct rz_image_region *r, const char *path, con
     return true;
 }
 
+/* Whether the image has the file open to append to it: then it is cut, and what was there before is
+ * what it was. */
+static bool is_appended_to(const struct rz_image_tables *image, const char *path)
+{
+    for (uint32_t i = 0; i < image->head.n_files; i++) {
+        const struct rz_image_file *file = &image->file[i];
+        if (file->fd >= 0 && file->given < 0 && (file->flags & O_ACCMODE) != O_RDONLY &&
+            file->flags & O_APPEND && rz_raw_same(image->text + file->path, path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A file's first mapping has its build id; of the others only the size can be compared, unless none
  * is of the beginning. */
 static rz_status_t check_mapped_files(const struct rz_image_tables *image)
@@ -44,7 +59,10 @@ static rz_status_t check_mapped_files(const struct rz_image_tables *image)
         }
         bool identified =
             first && first->id_bytes > 0 && rz_raw_same(image->text + first->path, path);
-        if (!(identified ? (uint64_t)st.st_size == r->file_bytes : same_identity(r, path, &st))) {
+        bool same =
+            identified ? (uint64_t)st.st_size == r->file_bytes : same_identity(r, path, &st);
+        bool longer = !identified && r->id_bytes == 0 && (uint64_t)st.st_size >= r->file_bytes;
+        if (!same && !(longer && is_appended_to(image, path))) {
             return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s is another file than the image maps",
                                    path);
         }
@@ -72,6 +90,20 @@ static rz_status_t check_heap(const struct rz_image_tables *image)
                ? RZ_OK
                : rz_image_refuse(RZ_ERR_UNSUPPORTED, "the heap of this process lies above that of "
                                                      "the image: start the program again");
+}
+
+/* The program may have raised its limit up to the launcher's hard one, and used it. */
+static rz_status_t check_stack(const struct rz_image_tables *image)
+{
+    const struct rz_image_region *stack = rz_image_named(image, "[stack]");
+    uint64_t limit[2];
+    return !stack || RZ_RAW4(prlimit64, 0, RLIMIT_STACK, 0, limit) != 0 ||
+                   stack->end - stack->start <= limit[1]
+               ? RZ_OK
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                 "the stack of the image has %lu bytes, and this process may have "
+                                 "only %lu (ulimit -s)",
+                                 stack->end - stack->start, limit[1]);
 }
 
 /* What is excluded here, where the image has a mapping. Memory of the program that is excluded in
@@ -116,6 +148,16 @@ static rz_status_t check_addresses(const struct rz_image_tables *image)
     return RZ_OK;
 }
 
+/* Whether the name leads to another file, on this host: on another one the number of a device that
+ * both share is another one, too. */
+static bool is_another(const struct rz_image_file *file, const char *path, int flags,
+                       const struct stat *st)
+{
+    return st->st_dev == file->device &&
+           (st->st_ino != file->inode ||
+            !rz_image_same_made(file->made_ns, rz_image_made_ns(AT_FDCWD, path, flags)));
+}
+
 /* One that is gone is made again when the program opens it again, and one that is shorter was begun
  * anew. */
 static rz_status_t check_closed(const struct rz_image_file *file, const char *path)
@@ -124,7 +166,7 @@ static rz_status_t check_closed(const struct rz_image_file *file, const char *pa
     if (RZ_RAW4(newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         return RZ_OK;
     }
-    if (st.st_dev == file->device && st.st_ino != file->inode) {
+    if (is_another(file, path, AT_SYMLINK_NOFOLLOW, &st)) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED,
                                "%s, which had been written to, is another file now", path);
     }
@@ -159,8 +201,8 @@ static rz_status_t check_file(const struct rz_image_file *file, const char *path
         (st.st_mode & S_IFMT) != (file->mode & S_IFMT)) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s, which was open, is missing", path);
     }
-    if (S_ISREG(st.st_mode) && (file->flags & O_ACCMODE) != O_RDONLY && st.st_dev == file->device &&
-        st.st_ino != file->inode && !rz_raw_begins(path, "/proc/")) {
+    if (S_ISREG(st.st_mode) && (file->flags & O_ACCMODE) != O_RDONLY &&
+        is_another(file, path, 0, &st) && !rz_raw_begins(path, "/proc/")) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED,
                                "%s, which was open for writing, is another file now", path);
     }
@@ -220,6 +262,7 @@ rz_status_t rz_image_check_restore(const struct rz_image_tables *image, int fd)
     status = status == RZ_OK ? rz_image_check_process(image) : status;
     status = status == RZ_OK ? check_mapped_files(image) : status;
     status = status == RZ_OK ? check_heap(image) : status;
+    status = status == RZ_OK ? check_stack(image) : status;
     status = status == RZ_OK ? check_addresses(image) : status;
     status = status == RZ_OK ? check_files(image, fd) : status;
     return status == RZ_OK && !RZ_AREA->in_place ? check_memory(image) : status;

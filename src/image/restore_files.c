@@ -108,6 +108,7 @@ static void cut_closed(const struct rz_image_file *file, const char *path)
     struct stat st;
     long fd = RZ_RAW4(openat, AT_FDCWD, path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
     if (fd >= 0 && RZ_RAW2(fstat, fd, &st) == 0 && st.st_ino == file->inode &&
+        rz_image_same_made(file->made_ns, rz_image_made_ns((int)fd, "", AT_EMPTY_PATH)) &&
         (uint64_t)st.st_size > file->bytes && RZ_RAW2(ftruncate, fd, file->bytes) != 0) {
         rz_restore_fail("the system does not cut ", path);
     }

@@ -124,12 +124,15 @@ static bool is_here(const struct rz_image_region *r)
 {
     const struct rz_image_tables *image = &RZ_AREA->image, *here = &RZ_AREA->here;
     const char *path = image->text + r->path;
+    if (r->kind == RZ_IMAGE_WHOLE) {
+        return false; /* its file may be shorter by now */
+    }
     for (uint32_t i = 0; i < here->head.n_regions; i++) {
         const struct rz_image_region *h = &here->region[i];
         const char *name = here->text + h->path;
         if (rz_raw_same(path, "[stack]") && rz_raw_same(name, path) && h->end == r->end) {
-            if (r->start < h->start) {
-                *(volatile char *)r->start = 0; /* it grows down to there */
+            if (r->start < h->start && !rz_raw_readable(r->start)) { /* it grows down to there */
+                rz_restore_fail("the stack does not grow as far as it had grown", "");
             }
             return true;
         }
@@ -153,6 +156,22 @@ static uint64_t stack_start(const struct rz_image_region *r)
     return start < r->start ? start : r->start;
 }
 
+/* [at, end) as if it were behind the end of a file: no access is possible but to what is mapped. */
+static void map_behind(uint64_t at, uint64_t end)
+{
+    long fd = at < end ? RZ_RAW2(memfd_create, "behind the end of a file", MFD_CLOEXEC) : -1;
+    uint64_t stop;
+    for (; rz_image_next_included(&at, end, &stop); at = stop) {
+        if (fd < 0 || RZ_RAW6(mmap, at, stop - at, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE,
+                              fd, 0) != (long)at) {
+            rz_restore_fail("the system does not map ", "what is behind the end of a file");
+        }
+    }
+    if (fd >= 0) {
+        RZ_RAW1(close, fd);
+    }
+}
+
 static void map_region(const struct rz_image_region *r)
 {
     const char *path = RZ_AREA->image.text + r->path;
@@ -164,7 +183,8 @@ static void map_region(const struct rz_image_region *r)
     }
     long protection = r->shared ? r->protection : PROT_READ | PROT_WRITE;
     uint64_t at = rz_raw_same(path, "[stack]") ? stack_start(r) : r->start, stop;
-    while (rz_image_next_included(&at, r->end, &stop)) {
+    uint64_t end = r->kind == RZ_IMAGE_WHOLE ? r->start + r->file_bytes : r->end;
+    while (rz_image_next_included(&at, end, &stop)) {
         uint64_t offset = fd < 0 ? 0 : r->offset + (at - r->start);
         if ((r->kind == RZ_IMAGE_MAPPED && fd < 0) ||
             RZ_RAW6(mmap, at, stop - at, protection, flags, fd, offset) != (long)at) {
@@ -175,6 +195,7 @@ static void map_region(const struct rz_image_region *r)
     if (fd >= 0) {
         RZ_RAW1(close, fd);
     }
+    map_behind(end, r->end);
 }
 
 /* ---- Pages ---- */
@@ -265,6 +286,16 @@ static const struct rz_image_run *fill_region(const struct rz_image_region *r, b
     return run;
 }
 
+/* The program may have raised the limit; rz_restore_memory's caller makes it what it was. */
+static void lift_stack_limit(void)
+{
+    uint64_t limit[2];
+    if (RZ_RAW4(prlimit64, 0, RLIMIT_STACK, 0, limit) == 0) {
+        limit[0] = limit[1];
+        RZ_RAW4(prlimit64, 0, RLIMIT_STACK, limit, 0);
+    }
+}
+
 /* The end of the heap first: it shrinks only over what is mapped, and grows only where nothing is.
  */
 void rz_restore_memory(void)
@@ -273,6 +304,7 @@ void rz_restore_memory(void)
     const struct rz_image_run *run = (void *)(RZ_IMAGE_POOL_AT + RZ_POOL_INDEX * RZ_IMAGE_POOL_MAX);
     const struct rz_image_run *end = run + image->head.n_index;
     RZ_AREA->known_at = NULL;
+    lift_stack_limit();
     shrink_heap();
     unmap_others();
     move_vdso();

@@ -20,7 +20,10 @@
 #define RSEQ_SIGNATURE 0x53053053
 /* A thread that blocks the signal for so long is not waited for; one that does not is, longer. */
 #define BLOCKED_MAX_MS 2000
+#define STUBBORN_MAX_MS 16 /* as the former, if it did not stop last time either */
 #define STOP_MAX_MS 60000
+#define WAITS_FOR_SIGNAL                                                                           \
+    0x128 /* 128 in decimal, read as hexadecimal: rt_sigtimedwait, as sigwait calls it */
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak, visibility("default")));
 extern const unsigned __rseq_size __attribute__((weak, visibility("default")));
@@ -74,6 +77,39 @@ static void become_properties(const struct rz_image_thread *thread)
     }
 }
 
+/* The memory in which the kernel says on which processor the thread runs. libc says where its own
+ * is; the kernel does not say where that of a program is, only that it has one when another is
+ * registered. */
+static void note_rseq(struct rz_image_thread *thread)
+{
+    _Alignas(RSEQ_BYTES) uint8_t any[RSEQ_BYTES];
+    bool of_libc = &__rseq_size && __rseq_size != 0;
+    uint64_t at = of_libc ? thread->fs + (uint64_t)__rseq_offset : (uint64_t)(uintptr_t)any;
+    rz_raw_zero(any, sizeof(any));
+    long result = RZ_RAW4(rseq, at, RSEQ_BYTES, 0, RSEQ_SIGNATURE);
+    if (result == 0) { /* there was none */
+        RZ_RAW4(rseq, at, RSEQ_BYTES, 1 /* unregister */, RSEQ_SIGNATURE);
+    }
+    thread->rseq = of_libc && result != 0 ? at : 0;
+    thread->rseq_unknown = result == -EINVAL || (result == -EBUSY && !of_libc);
+}
+
+/* What the kernel knows of a thread and does not tell. */
+rz_status_t rz_image_threads_refuse(const struct rz_image_thread *own)
+{
+    for (uint32_t i = 0; i == 0 || i < RZ_AREA->n_parked; i++) {
+        const struct rz_image_thread *thread = i == 0 ? own : &RZ_AREA->parked[i].thread;
+        bool there = i == 0 || atomic_load(&RZ_AREA->parked[i].state) == RZ_THREAD_PARKED;
+        if (there && thread->rseq_unknown) {
+            return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                   "thread %d (%s) is registered with the kernel (rseq) by other "
+                                   "code than libc, or in an unknown way",
+                                   thread->tid, thread->name);
+        }
+    }
+    return RZ_OK;
+}
+
 void rz_image_thread_note(struct rz_image_thread *thread)
 {
     RZ_RAW2(arch_prctl, GET_FS, &thread->fs);
@@ -86,8 +122,7 @@ void rz_image_thread_note(struct rz_image_thread *thread)
         (int32_t)RZ_RAW3(sched_getaffinity, 0, sizeof(thread->processors), thread->processors);
     thread->processors_own = !rz_image_given_processors(thread);
     note_properties(thread);
-    bool registered = &__rseq_size && __rseq_size != 0;
-    thread->rseq = registered ? thread->fs + (uint64_t)__rseq_offset : 0;
+    note_rseq(thread);
 }
 
 /* The kernel is to write to none of the thread's memory any more. */
@@ -225,24 +260,65 @@ static void task_path(char *path, int tid, const char *name)
     rz_raw_copy(path + n, name, rz_raw_length(name) + 1);
 }
 
-/* Whether the thread blocks the signal, or has ended although it is listed. */
-static bool never_stops(int tid)
+/* What the signal would do now. A program must not find it in sigwait; so a thread is called only
+ * when it has been seen to take it. */
+enum taking {
+    TAKES_NOW,
+    TAKES_LATER, /* perhaps: it blocks the signal, or has ended although it is listed */
+    TAKES_NEVER, /* it waits for this signal itself, or blocks it and waits for others */
+};
+
+static bool has_signal(uint64_t set)
+{
+    return set >> (RZ_AREA->park_signal - 1) & 1;
+}
+
+static const char *take_hex(const char *c, uint64_t *value)
+{
+    for (*value = 0; *c && *c != ' ' && *c != '\n'; c++) {
+        uint64_t digit = (uint64_t)(*c <= '9' ? *c - '0' : (*c | 0x20) - 'a' + 10);
+        *value = *c == 'x' ? 0 : *value << 4 | digit;
+    }
+    return *c == ' ' ? c + 1 : c;
+}
+
+/* "128 0xSET 0xINFO 0xTIME ...": what sigwait waits for, for any time. The kernel takes these
+ * signals out of those that the thread blocks. */
+static bool waits_for_signals(int tid, uint64_t *set)
+{
+    char path[64], text[256];
+    uint64_t number, at, info, time;
+    task_path(path, tid, "/syscall");
+    long n = rz_image_read_file(path, text, sizeof(text) - 1);
+    text[n > 0 ? n : 0] = '\0';
+    const char *c = take_hex(take_hex(take_hex(text, &number), &at), &info);
+    take_hex(c, &time);
+    if (number != WAITS_FOR_SIGNAL || time != 0 || !rz_raw_readable(at)) {
+        return false;
+    }
+    *set = *(const volatile uint64_t *)at;
+    return true;
+}
+
+static enum taking taking_of(int tid)
 {
     char path[64], text[4096];
+    uint64_t blocked = 0, set;
+    bool waits = waits_for_signals(tid, &set);
     task_path(path, tid, "/status");
     long n = rz_image_read_file(path, text, sizeof(text) - 1);
     text[n > 0 ? n : 0] = '\0';
     for (const char *c = text; *c; c++) {
         if (rz_raw_begins(c, "\nState:\tZ")) {
-            return true;
+            return TAKES_LATER;
         }
         if (rz_raw_begins(c, "\nSigBlk:\t")) {
-            char digit = c[9 + 15 - (RZ_AREA->park_signal - 1) / 4];
-            int value = digit <= '9' ? digit - '0' : digit - 'a' + 10;
-            return value >> (RZ_AREA->park_signal - 1) % 4 & 1;
+            take_hex(c + 9, &blocked);
         }
     }
-    return false;
+    bool blocks = has_signal(blocked);
+    waits = waits || (!blocks && waits_for_signals(tid, &set)); /* it may have begun to */
+    return waits && (blocks || has_signal(set)) ? TAKES_NEVER : blocks ? TAKES_LATER : TAKES_NOW;
 }
 
 static rz_status_t refuse_thread(int tid)
@@ -251,26 +327,47 @@ static rz_status_t refuse_thread(int tid)
     task_path(path, tid, "/comm");
     long n = rz_image_read_file(path, name, sizeof(name) - 1);
     name[n > 1 ? n - 1 : 0] = '\0';
-    RZ_AREA->park_left = true; /* its signal is on the way */
+    RZ_AREA->stubborn = tid;
+    for (uint32_t i = 1; i < RZ_AREA->n_parked; i++) {
+        bool called = atomic_load(&RZ_AREA->parked[i].state) == RZ_THREAD_CALLED;
+        RZ_AREA->park_left = RZ_AREA->park_left || called; /* its signal is on the way */
+    }
     return rz_image_refuse(RZ_ERR_UNSUPPORTED,
-                           "thread %d (%s) does not stop: it blocks signals, or has ended", tid,
-                           name);
+                           "thread %d (%s) does not stop: it blocks signals, waits for all of them "
+                           "(sigwait), or has ended",
+                           tid, name);
+}
+
+static void call_thread(struct rz_image_parked *parked)
+{
+    atomic_store(&parked->state, RZ_THREAD_CALLED);
+    RZ_RAW3(tgkill, RZ_RAW0(getpid), parked->thread.tid, RZ_AREA->park_signal);
 }
 
 static rz_status_t await_parked(struct rz_image_parked *parked)
 {
-    int blocked_ms = 0;
-    for (int ms = 0; atomic_load(&parked->state) == RZ_THREAD_CALLED; ms++) {
+    int tid = parked->thread.tid, blocked_ms = 0, state;
+    int max_ms = RZ_AREA->stubborn == tid ? STUBBORN_MAX_MS : BLOCKED_MAX_MS;
+    for (int ms = 0;
+         (state = atomic_load(&parked->state)) == RZ_THREAD_CALLED || state == RZ_THREAD_LISTED;
+         ms++) {
         int64_t nap[2] = {0, ms < 20 ? 50000 : 1000000};
         RZ_RAW2(nanosleep, nap, 0);
-        if (ms % 16 == 15) {
-            if (RZ_RAW3(tgkill, RZ_RAW0(getpid), parked->thread.tid, 0) == -ESRCH) {
-                atomic_store(&parked->state, RZ_THREAD_GONE);
-            }
-            blocked_ms = never_stops(parked->thread.tid) ? blocked_ms + 16 : 0;
+        if (state == RZ_THREAD_CALLED && ms % 16 != 15) {
+            continue;
         }
-        if (blocked_ms > BLOCKED_MAX_MS || ms > STOP_MAX_MS) {
-            return refuse_thread(parked->thread.tid);
+        if (RZ_RAW3(tgkill, RZ_RAW0(getpid), tid, 0) == -ESRCH) {
+            atomic_store(&parked->state, RZ_THREAD_GONE);
+            continue;
+        }
+        enum taking taking = taking_of(tid);
+        blocked_ms += state == RZ_THREAD_CALLED ? 16 : 1;
+        blocked_ms = taking == TAKES_NOW ? 0 : blocked_ms;
+        if (taking == TAKES_NOW && state == RZ_THREAD_LISTED) {
+            call_thread(parked);
+        }
+        if (taking == TAKES_NEVER || blocked_ms > max_ms || ms > STOP_MAX_MS) {
+            return refuse_thread(tid);
         }
     }
     return RZ_OK;
@@ -290,9 +387,11 @@ static int call_threads(const char *list, long bytes)
         }
         struct rz_image_parked *parked = &RZ_AREA->parked[RZ_AREA->n_parked];
         parked->thread.tid = tid;
-        atomic_store(&parked->state, RZ_THREAD_CALLED);
+        atomic_store(&parked->state, RZ_THREAD_LISTED);
         RZ_AREA->n_parked++;
-        RZ_RAW3(tgkill, RZ_RAW0(getpid), tid, RZ_AREA->park_signal);
+        if (taking_of(tid) == TAKES_NOW) {
+            call_thread(parked);
+        }
         new ++;
     }
     return new;
@@ -336,6 +435,8 @@ rz_status_t rz_image_threads_stop(void)
     }
     if (status != RZ_OK) {
         rz_image_threads_order(RZ_ORDER_GO);
+    } else {
+        RZ_AREA->stubborn = 0;
     }
     give_signal_back();
     return status;

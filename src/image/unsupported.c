@@ -87,6 +87,12 @@ const uint8_t *rz_image_written(uint64_t *pages)
     return NULL;
 }
 
+bool rz_image_next_open(uint32_t *i, struct rz_image_open *open)
+{
+    (void)i, (void)open;
+    return false;
+}
+
 rz_status_t rz_image_restore(int fd, uint64_t bytes, const void *handover, size_t handover_bytes,
                              char *why, size_t max)
 {

@@ -87,6 +87,9 @@ static bool same_file(const struct rz_file_mark *a, const struct rz_file_mark *b
 enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, bool cut)
 {
     struct rz_file_mark now;
+    if (mark->flags & RZ_FILE_EMPTIED) {
+        return RZ_FILE_LOST;
+    }
     bool created = mark->flags & RZ_FILE_CREATED;
     int fd = open(mark->path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {

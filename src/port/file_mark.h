@@ -15,6 +15,7 @@
 enum rz_file_mark_flags {
     RZ_FILE_CREATED = 1, /* there was no such file: it was made when it was opened */
     RZ_FILE_LOCAL = 2,   /* of a file system that only its host reaches */
+    RZ_FILE_EMPTIED = 4, /* it was cut, and what was there is needed */
 };
 
 struct rz_file_mark {
@@ -33,8 +34,8 @@ struct rz_file_mark {
     .made_ns = (from)->made_ns, .bytes = (from)->bytes, .flags = (from)->flags,                    \
     .path = (from)->path
 
-/* Marks an open file as it is now. path: room for its name, which the mark refers to. False: it is
- * no regular file, or has no name. */
+/* Marks an open file (also with O_PATH) as it is now. path: room for its name, which the mark
+ * refers to. False: it is no regular file, or has no name. */
 bool rz_file_mark_take(int fd, struct rz_file_mark *mark, char path[RZ_FILE_PATH_BYTES]);
 
 enum rz_file_mark_result {
@@ -42,6 +43,7 @@ enum rz_file_mark_result {
     RZ_FILE_CUT,       /* it was longer, or had been created */
     RZ_FILE_ANOTHER,   /* it was there before, and another file has its name now */
     RZ_FILE_CLOSED,    /* the system does not let this process cut it */
+    RZ_FILE_LOST,      /* what was cut off cannot be brought back */
 };
 
 /* Makes the file as long as the mark says, if it is longer; removes it if it had been created.

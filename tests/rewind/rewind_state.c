@@ -355,6 +355,9 @@ static volatile bool on_it;
 
 static void make_registers(void)
 {
+    volatile long double one = 1, none = 0; /* of the x87 unit, with a flag of its own */
+    feclearexcept(FE_ALL_EXCEPT);
+    one /= none;
     fesetround(FE_UPWARD);
     syscall(SYS_arch_prctl, 0x1001 /* ARCH_SET_GS */, GS_BASE);
 }
@@ -363,9 +366,11 @@ static void end_registers(void)
 {
     unsigned long gs = 0;
     volatile double third = 1;
+    int flags = fetestexcept(FE_DIVBYZERO | FE_OVERFLOW);
     third /= 3;
     syscall(SYS_arch_prctl, 0x1004 /* ARCH_GET_GS */, &gs);
-    say("registers: %d, %.20g, %lx\n", fegetround() == FE_UPWARD, third, gs);
+    say("registers: %d, %.20g, %lx, %s\n", fegetround() == FE_UPWARD, third, gs,
+        flags == FE_DIVBYZERO ? "divided by zero" : "other flags");
     fesetround(FE_TONEAREST);
 }
 
@@ -388,6 +393,34 @@ static void end_stack(void)
 {
     raise(SIGURG);
     say("stack: %d\n", on_it);
+}
+
+/* The first stack, beyond the limit that the process began with. */
+enum { DEEP_BYTES = 24 << 20, FRAME_BYTES = 4096 };
+
+static int use_stack(int frames)
+{
+    volatile char frame[FRAME_BYTES];
+    frame[0] = (char)frames;
+    return frames > 0 ? use_stack(frames - 1) + frame[0] - frame[0] : 0;
+}
+
+static void make_deep(void)
+{
+    struct rlimit limit;
+    need(getrlimit(RLIMIT_STACK, &limit) == 0, "getrlimit");
+    if (limit.rlim_max >= 2 * DEEP_BYTES) {
+        limit.rlim_cur = 2 * DEEP_BYTES;
+        need(setrlimit(RLIMIT_STACK, &limit) == 0 && use_stack(DEEP_BYTES / FRAME_BYTES) == 0,
+             "the stack");
+    }
+}
+
+static void end_deep(void)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_STACK, &limit);
+    say("deep: %ld\n", (long)limit.rlim_cur);
 }
 
 /* What the kernel has for a process that uses membarrier(), and a file that says whose it is. */
@@ -419,6 +452,7 @@ const struct mode process_modes[] = {
     {"properties", make_properties, NULL, end_properties},
     {"registers", make_registers, NULL, end_registers},
     {"stack", make_stack, NULL, end_stack},
+    {"deep", make_deep, NULL, end_deep},
     {"process", make_process, NULL, end_process},
     {NULL, NULL, NULL, NULL},
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -293,6 +294,122 @@ static void end_created(void)
     say("created: %d wrong, the last is %d\n", wrong, number);
 }
 
+/* ---- Files that are emptied while an image has them open ---- */
+
+enum { HALF_LINES = 50 };
+
+static void write_half(FILE *file, int step)
+{
+    for (int i = 0; i < HALF_LINES; i++) {
+        need(fprintf(file, "%d\n", step) > 0, "half a file");
+    }
+    need(fflush(file) == 0, "half a file");
+}
+
+static void check_halves(const char *name, int step)
+{
+    int lines = 0, wrong = 0;
+    FILE *file = fopen(path_of(name), "r");
+    for (int number; file && fscanf(file, "%d", &number) == 1; lines++) {
+        wrong += number != step;
+    }
+    if (!file || fclose(file) != 0 || wrong > 0 || lines != 2 * HALF_LINES) {
+        say("%s: step %d: %d lines, %d wrong\n", name, step, lines, wrong);
+    }
+}
+
+/* Written in two steps, between which there may be a snapshot, and read again: emptied when it is
+ * opened, or a file of its own each time, perhaps with the inode of the one before. */
+static void step_emptied(int step)
+{
+    static FILE *file, *another;
+    if (step % 2 == 0) {
+        unlink(path_of("replaced"));
+        another = fopen(path_of("replaced"), "w+");
+        file = fopen(path_of("emptied"), "w");
+        need(file && another, "emptied");
+    }
+    write_half(file, step / 2);
+    write_half(another, step / 2);
+    if (step % 2 == 1) {
+        need(fclose(file) == 0 && fclose(another) == 0, "emptied");
+        check_halves("emptied", step / 2);
+        check_halves("replaced", step / 2);
+    }
+}
+
+/* A journal that stays open, and is emptied when it is full. */
+static void step_cut(int step)
+{
+    static int journal;
+    char line[16], all[256];
+    if (step == 0) {
+        journal = open(path_of("journal"), O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
+    }
+    int n = snprintf(line, sizeof(line), "%d\n", step);
+    need(journal >= 0 && write(journal, line, (size_t)n) == n, "journal");
+    if (step % 7 == 6) {
+        ssize_t bytes = pread(journal, all, sizeof(all) - 1, 0);
+        all[bytes > 0 ? bytes : 0] = '\0';
+        const char *c = all;
+        for (int i = step - 6; i <= step; i++) {
+            n = snprintf(line, sizeof(line), "%d\n", i);
+            if (strncmp(c, line, (size_t)n) != 0) {
+                say("journal: step %d has \"%s\"\n", step, all);
+                break;
+            }
+            c += n;
+        }
+        need(ftruncate(journal, 0) == 0, "ftruncate");
+    }
+}
+
+/* ---- Mappings of files ---- */
+
+enum { PAGE = 4096 };
+static char *removed, *odd_name;
+static const int *numbers;
+static int numbers_file;
+
+static char *map_private(const char *name, size_t bytes)
+{
+    int fd = open_as(name);
+    need(write(fd, "hello", 5) == 5, name);
+    char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    need(at != MAP_FAILED && close(fd) == 0, name);
+    at[1] = 'E';
+    return at;
+}
+
+static void make_mappings(void)
+{
+    removed = map_private("removed-map", 3 * PAGE);
+    need(unlink(path_of("removed-map")) == 0, "unlink");
+    odd_name = map_private("two\nlines", PAGE);
+    numbers_file = open(path_of("appended-map"), O_RDWR | O_CREAT | O_APPEND, 0600);
+    numbers = mmap(NULL, (size_t)steps * sizeof(int), PROT_READ, MAP_SHARED, numbers_file, 0);
+    need(numbers_file >= 0 && numbers != MAP_FAILED, "appended-map");
+}
+
+static void step_mappings(int step)
+{
+    need(write(numbers_file, &step, sizeof(step)) == sizeof(step), "appended-map");
+    for (int i = 0; i <= step; i++) {
+        if (numbers[i] != i) {
+            say("mappings: step %d: number %d is %d\n", step, i, numbers[i]);
+        }
+    }
+}
+
+/* The kernel cannot read what is behind the end of a file. */
+static void end_mappings(void)
+{
+    int ends[2];
+    need(pipe(ends) == 0, "pipe");
+    say("mappings: %s, %s, behind the end %d\n", removed, odd_name,
+        (int)write(ends[1], removed + PAGE, 1));
+}
+
 /* ---- The modes ---- */
 
 const struct mode file_modes[] = {
@@ -306,5 +423,8 @@ const struct mode file_modes[] = {
     {"appended", NULL, step_appended, end_appended},
     {"together", NULL, step_together, end_together},
     {"created", NULL, step_created, end_created},
+    {"emptied", NULL, step_emptied, NULL},
+    {"cut", NULL, step_cut, NULL},
+    {"mappings", make_mappings, step_mappings, end_mappings},
     {NULL, NULL, NULL, NULL},
 };

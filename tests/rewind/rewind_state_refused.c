@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/rseq.h>
 #include <sys/shm.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -245,6 +247,41 @@ static void end_pipe_on_output(void)
 {
     dup2(saved_out, 1);
 }
+
+static void *wait_for_all(void *arg)
+{
+    sigset_t all;
+    int number;
+    sigfillset(&all);
+    while (sigwait(&all, &number) == 0) {
+        fprintf(stderr, "signal %d, which nobody has sent\n", number);
+    }
+    return arg;
+}
+
+/* The usual thread for signals, which all threads block. */
+static void make_signal_thread(void)
+{
+    pthread_t thread;
+    sigset_t all, was;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &was);
+    may(pthread_create(&thread, NULL, wait_for_all, NULL) == 0);
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+}
+
+/* In the place of libc's, as programs have it that run without that. */
+static void make_own_rseq(void)
+{
+    static _Alignas(32) char own[32];
+    const unsigned signature = 0x53053053;
+    char *of_libc = (char *)__builtin_thread_pointer() + __rseq_offset;
+    if (__rseq_size != 0) {
+        may(syscall(SYS_rseq, of_libc, sizeof(own), 1, signature) == 0);
+    }
+    may(syscall(SYS_rseq, own, sizeof(own), 0, signature) == 0);
+}
+
 /* ---- The modes ---- */
 
 const struct mode refused_modes[] = {
@@ -282,6 +319,8 @@ const struct mode refused_modes[] = {
     {"keyring", make_keyring, NULL, NULL},
     {"protection-keys", make_protection_keys, NULL, NULL},
     {"segments", make_segments, NULL, NULL},
+    {"signal-thread", make_signal_thread, NULL, NULL},
+    {"own-rseq", make_own_rseq, NULL, NULL},
     {"pipe-on-output", make_pipe_on_output, NULL, end_pipe_on_output},
     {NULL, NULL, NULL, NULL},
 };

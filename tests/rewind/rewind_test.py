@@ -246,7 +246,8 @@ class State(Rewind):
         "renamed-link": "does not lead to", "file-of-a-process": "a file of one process", "watched-folder": "when its folder changes",
         "file-limit": "ulimit -f", "all-descriptors": "ulimit -n", "securebits": "securebits", "no-new-code": "memory-deny-write-execute",
         "lease": "lease", "seccomp": "Seccomp", "capabilities": "CapBnd", "namespace": "namespace (uts)", "root": "/proc cannot be read",
-        "keyring": "keyring", "protection-keys": "protection keys", "segments": "modify_ldt",
+        "keyring": "keyring", "protection-keys": "protection keys", "segments": "modify_ldt", "signal-thread": "(sigwait)",
+        "own-rseq": "(rseq)",
     }
 
     def own_folder(self):
@@ -272,10 +273,17 @@ class State(Rewind):
         self.restored("signals", "itimer")
 
     def test_properties(self):
-        self.restored("properties", "registers", "stack", "locks", "files", "process")
+        self.restored("properties", "registers", "stack", "deep", "locks", "files", "process", "mappings")
 
     def test_a_file_has_another_name(self):
         self.restored("rotated")
+
+    def test_a_file_is_emptied(self):
+        # What an image has open may be gone: then all go back further. At any step, and with the node.
+        for time in (290, 300, 310):
+            with self.subTest(time):
+                self.restored("emptied", "cut", kill=None, options=(*BY_CALL, "--inject", f"kill rank 1 at {time}ms"))
+        self.restored("emptied", "cut", kill="piece-came:6@1", nodes=3)
 
     def test_closed_files(self):
         # A rank fails while the next snapshot is made, between two, and with its node; and once more while it is restored.

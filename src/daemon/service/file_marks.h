@@ -6,9 +6,10 @@
  * the place of all ranks ask for the marks of what is rolled back, and cut the files, before the
  * epoch begins.
  *
- * A mark belongs to the moment of the last snapshot before it. It is needed as long as the job may
- * go back to that snapshot, or to an earlier one; of more than RZ_FILE_MARKS_MAX the oldest are
- * dropped.
+ * A mark belongs to the moment of the last snapshot before it; one of a file that was emptied, to
+ * that of the last one that had the file open, which is of no use then. It is needed as long as the
+ * job may go back to that snapshot, or to an earlier one; of more than RZ_FILE_MARKS_MAX the oldest
+ * are dropped.
  */
 #ifndef RZ_DAEMON_FILE_MARKS_H
 #define RZ_DAEMON_FILE_MARKS_H

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* An image has the length of so many files at most. One that is no longer in the list is marked
@@ -29,10 +30,15 @@ static struct {
     uint64_t moment;
     struct rz_image_closed closed[CLOSED_MAX]; /* [n] */
     struct known_file {
-        uint64_t made_ns;
         uint64_t opened; /* the moment before it was opened last */
     } known[CLOSED_MAX];
     uint32_t n;
+    struct open_file {
+        struct rz_image_open file;
+        uint64_t moment; /* of the last image that has it open */
+        bool told;       /* that it was cut after that */
+    } open[CLOSED_MAX];  /* [n_open]; of more the oldest is forgotten */
+    uint32_t n_open;
 } marks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* This thread is in the way already: it saves the process, or a handler of the program interrupts
@@ -48,7 +54,7 @@ static uint32_t index_of(const struct rz_file_mark *mark)
     for (uint32_t i = 0; i < marks.n; i++) {
         const struct rz_image_closed *closed = &marks.closed[i];
         if (closed->inode == mark->inode && closed->device == mark->device &&
-            marks.known[i].made_ns == mark->made_ns && strcmp(closed->path, mark->path) == 0) {
+            closed->made_ns == mark->made_ns && strcmp(closed->path, mark->path) == 0) {
             return i;
         }
     }
@@ -70,8 +76,9 @@ static void remember(const struct rz_file_mark *mark)
 {
     char *path = marks.n < CLOSED_MAX ? strdup(mark->path) : NULL;
     if (path) {
-        marks.closed[marks.n] = (struct rz_image_closed){mark->device, mark->inode, path};
-        marks.known[marks.n++] = (struct known_file){mark->made_ns, marks.moment};
+        marks.closed[marks.n] =
+            (struct rz_image_closed){mark->device, mark->inode, mark->made_ns, path};
+        marks.known[marks.n++] = (struct known_file){marks.moment};
     }
 }
 
@@ -95,11 +102,10 @@ static void forget_some(void)
 
 /* ---- Marks ---- */
 
-static void tell_mark(const struct rz_file_mark *mark)
+static void tell_mark(uint64_t moment, const struct rz_file_mark *mark)
 {
-    struct rz_link_message message = {
-        .type = RZ_LINK_FILE_MARK,
-        .file_mark = {.moment = marks.moment, RZ_FILE_MARK_MEMBERS(mark)}};
+    struct rz_link_message message = {.type = RZ_LINK_FILE_MARK,
+                                      .file_mark = {.moment = moment, RZ_FILE_MARK_MEMBERS(mark)}};
     int confirmed = -1;
     bool waits = rz_event_fd_make(&confirmed) == RZ_OK;
     rz_status_t status = rz_link_send_small(rz_engine.link, &message, waits ? confirmed : -1);
@@ -128,15 +134,44 @@ static bool opening_enters(void)
     return true;
 }
 
-static void opening_over(int fd, bool created)
+/* The image needs what it has. Then it cannot be restored: the mark is of its moment. */
+static void tell_shortened(int fd)
 {
     struct rz_file_mark mark;
     char path[RZ_FILE_PATH_BYTES];
-    int error = errno;
-    if (fd >= 0 && marks.active && rz_file_mark_take(fd, &mark, path) && !is_known(&mark)) {
+    struct stat st;
+    struct open_file *open = NULL;
+    for (uint32_t i = 0; fstat(fd, &st) == 0 && i < marks.n_open && !open; i++) {
+        const struct rz_image_open *file = &marks.open[i].file;
+        bool same = file->inode == st.st_ino && file->device == st.st_dev;
+        open = same ? &marks.open[i] : NULL;
+    }
+    if (open && !open->told && (uint64_t)st.st_size < open->file.bytes &&
+        rz_file_mark_take(fd, &mark, path) && mark.made_ns == open->file.made_ns) {
+        mark.flags |= RZ_FILE_EMPTIED;
+        tell_mark(open->moment, &mark);
+        open->told = true;
+    }
+}
+
+static void tell_opened(int fd, bool created)
+{
+    struct rz_file_mark mark;
+    char path[RZ_FILE_PATH_BYTES];
+    if (rz_file_mark_take(fd, &mark, path) && !is_known(&mark)) {
         mark.flags |= created ? RZ_FILE_CREATED : 0;
-        tell_mark(&mark);
+        tell_mark(marks.moment, &mark);
         remember(&mark);
+    }
+}
+
+static void opening_over(int fd, enum rz_file_opening opening)
+{
+    int error = errno;
+    if (fd >= 0 && marks.active && opening == RZ_FILE_SHORTENED) {
+        tell_shortened(fd);
+    } else if (fd >= 0 && marks.active) {
+        tell_opened(fd, opening == RZ_FILE_WAS_MADE);
     }
     pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
     pthread_mutex_unlock(&marks.lock);
@@ -178,9 +213,30 @@ const struct rz_image_closed *rz_closed_files_hold(uint64_t moment, uint32_t *n)
     return marks.closed;
 }
 
+/* What the image has open that was just made, or restored. */
+static void note_open(void)
+{
+    struct rz_image_open file;
+    for (uint32_t i = 0; rz_image_next_open(&i, &file);) {
+        uint32_t k = 0;
+        while (k < marks.n_open && !(marks.open[k].file.inode == file.inode &&
+                                     marks.open[k].file.device == file.device)) {
+            k++;
+        }
+        if (k == CLOSED_MAX) {
+            k--;
+            memmove(marks.open, marks.open + 1, k * sizeof(*marks.open));
+        } else if (k == marks.n_open) {
+            marks.n_open++;
+        }
+        marks.open[k] = (struct open_file){.file = file, .moment = marks.moment};
+    }
+}
+
 void rz_closed_files_go_on(void)
 {
     marks.pid = getpid();
+    note_open();
     pthread_mutex_unlock(&marks.lock);
     inside = false;
 }
@@ -231,9 +287,10 @@ rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64
     rz_status_t status;
     while (next_mark(link, epoch, since, &asked, &status)) {
         enum rz_file_mark_result result = rz_file_mark_restore(&asked.mark, true);
-        if (result == RZ_FILE_ANOTHER || result == RZ_FILE_CLOSED) {
+        if (result != RZ_FILE_AS_MARKED && result != RZ_FILE_CUT) {
             snprintf(why, max, "%s, which was written to after it, %s", asked.path,
                      result == RZ_FILE_ANOTHER ? "is another file now"
+                     : result == RZ_FILE_LOST  ? "was emptied or cut after it"
                                                : "cannot be cut to the length that it had");
             return RZ_ERR_UNSUPPORTED;
         }
@@ -249,7 +306,8 @@ void rz_closed_files_tell(struct rz_link *link, uint32_t epoch)
     struct asked_mark asked = {.number = 0};
     rz_status_t status;
     while (next_mark(link, epoch, 0, &asked, &status)) {
-        if (rz_file_mark_restore(&asked.mark, false) != RZ_FILE_AS_MARKED) {
+        enum rz_file_mark_result result = rz_file_mark_restore(&asked.mark, false);
+        if (result != RZ_FILE_AS_MARKED && result != RZ_FILE_LOST) {
             fprintf(stderr,
                     "rhizome: rank %u begins again from its start, and %s has what was appended to "
                     "it before\n",

@@ -8,7 +8,8 @@
  *
  * Calls that open files are led here (port/redirect.h) from MPI_Init to MPI_Finalize, in a job that
  * rewinds. A file that is emptied as it is opened ("w") is left alone: the program empties it again
- * when it runs again.
+ * when it runs again. But if an image has it open, what it had is gone that the image needs, and
+ * the daemons get a mark of that image's moment: it is not restored. So it is with ftruncate.
  */
 #ifndef RZ_MPI_CLOSED_FILES_H
 #define RZ_MPI_CLOSED_FILES_H

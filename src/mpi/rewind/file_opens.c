@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stands in the place of open, fopen and the like: does the same, and tells of what is written. */
+/* Stands in the place of open, fopen, ftruncate and the like: does the same, and tells of what is
+ * written and what is cut. */
 #include "mpi/rewind/file_opens.h"
 
 #include "port/redirect.h"
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct rz_file_opens *told;
 
@@ -19,19 +21,28 @@ static int led_open_2(const char *path, int flags);
 static int led_openat_2(int folder, const char *path, int flags);
 static FILE *led_fopen(const char *path, const char *mode);
 static FILE *led_freopen(const char *path, const char *mode, FILE *stream);
+static int led_creat(const char *path, mode_t mode);
+static int led_truncate(const char *path, off_t bytes);
+static int led_ftruncate(int fd, off_t bytes);
 
 /* Files of any size: on this processor there is no difference. The names with 2 are those of
  * programs that were compiled with checks (_FORTIFY_SOURCE). */
-enum { OPEN, OPENAT, FOPEN, FREOPEN };
+enum { OPEN, OPENAT, FOPEN, FREOPEN, TRUNCATE, FTRUNCATE };
 static struct rz_redirect calls[] = {
     [OPEN] = {.name = "open", .to = (void (*)(void))led_open},
     [OPENAT] = {.name = "openat", .to = (void (*)(void))led_openat},
     [FOPEN] = {.name = "fopen", .to = (void (*)(void))led_fopen},
     [FREOPEN] = {.name = "freopen", .to = (void (*)(void))led_freopen},
+    [TRUNCATE] = {.name = "truncate", .to = (void (*)(void))led_truncate},
+    [FTRUNCATE] = {.name = "ftruncate", .to = (void (*)(void))led_ftruncate},
     {.name = "open64", .to = (void (*)(void))led_open},
     {.name = "openat64", .to = (void (*)(void))led_openat},
     {.name = "fopen64", .to = (void (*)(void))led_fopen},
     {.name = "freopen64", .to = (void (*)(void))led_freopen},
+    {.name = "creat", .to = (void (*)(void))led_creat},
+    {.name = "creat64", .to = (void (*)(void))led_creat},
+    {.name = "truncate64", .to = (void (*)(void))led_truncate},
+    {.name = "ftruncate64", .to = (void (*)(void))led_ftruncate},
     {.name = "__open_2", .to = (void (*)(void))led_open_2},
     {.name = "__open64_2", .to = (void (*)(void))led_open_2},
     {.name = "__openat_2", .to = (void (*)(void))led_openat_2},
@@ -52,21 +63,27 @@ void rz_file_opens_lead(const struct rz_file_opens *opens)
 
 /* What is open in the call; `tells` false: it is no business of ours. */
 struct opening {
-    bool tells, created;
+    bool tells;
+    enum rz_file_opening how;
 };
 
-static struct opening opening_begins(int folder, const char *path, bool writes, bool creates)
+/* What the caller wants. */
+enum { WRITES = 1, CREATES = 2, EMPTIES = 4 };
+
+static struct opening opening_begins(int folder, const char *path, int wants)
 {
     struct opening opening = {.tells = false};
     struct stat st;
     int error = errno;
-    if (writes && path && told->begin()) {
+    if (wants & (WRITES | EMPTIES) && path && told->begin()) {
         bool there = fstatat(folder, path, &st, 0) == 0;
-        opening.tells = true;
-        opening.created = !there && errno == ENOENT && creates;
-        if (!opening.created && !(there && S_ISREG(st.st_mode))) {
-            told->end(-1, false); /* to open a pipe may take any time */
-            opening.tells = false;
+        bool created = !there && errno == ENOENT && wants & CREATES && !(wants & EMPTIES);
+        opening.tells = created || (there && S_ISREG(st.st_mode));
+        opening.how = created           ? RZ_FILE_WAS_MADE
+                      : wants & EMPTIES ? RZ_FILE_SHORTENED
+                                        : RZ_FILE_OPENED;
+        if (!opening.tells) { /* to open a pipe may take any time */
+            told->end(-1, opening.how);
         }
     }
     errno = error;
@@ -76,19 +93,28 @@ static struct opening opening_begins(int folder, const char *path, bool writes, 
 static void opening_ends(const struct opening *opening, int fd)
 {
     if (opening->tells) {
-        told->end(fd, opening->created);
+        told->end(fd, opening->how);
     }
 }
 
-static bool flags_write(int flags)
+static int flags_want(int flags)
 {
-    return (flags & O_ACCMODE) != O_RDONLY && !(flags & (O_TRUNC | O_PATH | O_DIRECTORY)) &&
-           (flags & O_TMPFILE) != O_TMPFILE;
+    if (flags & (O_PATH | O_DIRECTORY) || (flags & O_TMPFILE) == O_TMPFILE) {
+        return 0;
+    }
+    int creates = flags & O_CREAT ? CREATES : 0;
+    return flags & O_TRUNC                   ? EMPTIES | creates
+           : (flags & O_ACCMODE) != O_RDONLY ? WRITES | creates
+                                             : 0;
 }
 
-static bool mode_writes(const char *mode)
+static int mode_wants(const char *mode)
 {
-    return mode && (mode[0] == 'a' || (mode[0] == 'r' && strchr(mode, '+')));
+    return !mode                                 ? 0
+           : mode[0] == 'w'                      ? EMPTIES | CREATES
+           : mode[0] == 'a'                      ? WRITES | CREATES
+           : mode[0] == 'r' && strchr(mode, '+') ? WRITES
+                                                 : 0;
 }
 
 /* ---- The calls ---- */
@@ -100,8 +126,7 @@ static mode_t mode_of(int flags, va_list more)
 
 static int open_at(int folder, const char *path, int flags, mode_t mode)
 {
-    struct opening opening =
-        opening_begins(folder, path, flags_write(flags), (flags & O_CREAT) != 0);
+    struct opening opening = opening_begins(folder, path, flags_want(flags));
     int fd = ((int (*)(int, const char *, int, ...))calls[OPENAT].was)(folder, path, flags, mode);
     opening_ends(&opening, fd);
     return fd;
@@ -109,8 +134,7 @@ static int open_at(int folder, const char *path, int flags, mode_t mode)
 
 static int open_here(const char *path, int flags, mode_t mode)
 {
-    struct opening opening =
-        opening_begins(AT_FDCWD, path, flags_write(flags), (flags & O_CREAT) != 0);
+    struct opening opening = opening_begins(AT_FDCWD, path, flags_want(flags));
     int fd = ((int (*)(const char *, int, ...))calls[OPEN].was)(path, flags, mode);
     opening_ends(&opening, fd);
     return fd;
@@ -146,17 +170,53 @@ static int led_openat_2(int folder, const char *path, int flags)
 
 static FILE *led_fopen(const char *path, const char *mode)
 {
-    struct opening opening = opening_begins(AT_FDCWD, path, mode_writes(mode), *mode == 'a');
+    struct opening opening = opening_begins(AT_FDCWD, path, mode_wants(mode));
     FILE *file = ((FILE * (*)(const char *, const char *)) calls[FOPEN].was)(path, mode);
     opening_ends(&opening, file ? fileno(file) : -1);
     return file;
 }
 
+/* Without a path it is the file that the stream has. */
 static FILE *led_freopen(const char *path, const char *mode, FILE *stream)
 {
-    struct opening opening = opening_begins(AT_FDCWD, path, mode_writes(mode), *mode == 'a');
+    struct opening opening = opening_begins(AT_FDCWD, path, mode_wants(mode));
+    if (!path && mode_wants(mode) & EMPTIES) {
+        opening = (struct opening){told->begin(), RZ_FILE_SHORTENED};
+    }
     FILE *file =
         ((FILE * (*)(const char *, const char *, FILE *)) calls[FREOPEN].was)(path, mode, stream);
     opening_ends(&opening, file ? fileno(file) : -1);
     return file;
+}
+
+static int led_creat(const char *path, mode_t mode)
+{
+    return open_here(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+}
+
+/* Which file it is, without a right to read it. */
+static int led_truncate(const char *path, off_t bytes)
+{
+    struct opening opening = opening_begins(AT_FDCWD, path, EMPTIES);
+    int result = ((int (*)(const char *, off_t))calls[TRUNCATE].was)(path, bytes);
+    int error = errno;
+    int fd = opening.tells && result == 0
+                 ? ((int (*)(const char *, int, ...))calls[OPEN].was)(path, O_PATH | O_CLOEXEC)
+                 : -1;
+    opening_ends(&opening, fd);
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = error;
+    return result;
+}
+
+static int led_ftruncate(int fd, off_t bytes)
+{
+    bool tells = told->begin();
+    int result = ((int (*)(int, off_t))calls[FTRUNCATE].was)(fd, bytes);
+    if (tells) {
+        told->end(result == 0 ? fd : -1, RZ_FILE_SHORTENED);
+    }
+    return result;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A process goes back to an image of its own: memory, files, what is excluded, and again. */
 #include "../../image/apart.h"
-#include "image/image.h"
+#include "image/area.h"
 
 #include <fcntl.h>
+#include <fenv.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -264,9 +265,9 @@ static void a_closed_file_is_cut(void **state)
     assert_int_equal(fstat(file, &st), 0);
     close(file);
     assert_int_equal(link(name, gone), 0);
-    const struct rz_image_closed closed[] = {{st.st_dev, st.st_ino, name},
-                                             {st.st_dev, st.st_ino + 1, name},
-                                             {st.st_dev, st.st_ino, gone}};
+    const struct rz_image_closed closed[] = {{st.st_dev, st.st_ino, 0, name},
+                                             {st.st_dev, st.st_ino + 1, 0, name},
+                                             {st.st_dev, st.st_ino, 0, gone}};
     const struct rz_image_place place = {.fd = fd, .closed = closed, .n_closed = 3};
     enum rz_image_result result = rz_image_save(&place, &bytes, why, sizeof(why));
     assert_true(result == RZ_IMAGE_SAVED || result == RZ_IMAGE_RESTORED);
@@ -284,6 +285,192 @@ static void a_closed_file_is_cut(void **state)
     assert_int_equal(rz_image_restore(fd, bytes, NULL, 0, why, sizeof(why)), RZ_ERR_UNSUPPORTED);
     assert_non_null(strstr(why, "is another file now"));
     unlink(name), unlink(other);
+    close(fd);
+}
+
+/* x87's unit has flags of its own, which no instruction for vectors sets. */
+static void flags_of_both_units_are_kept(void **state)
+{
+    (void)state;
+    int *times = outside(), fd = new_image();
+    volatile long double one = 1, none = 0;
+    volatile double tiny = 1e-300;
+    uint64_t bytes;
+    feclearexcept(FE_ALL_EXCEPT);
+    one /= none;
+    tiny *= tiny;
+    const int both = fetestexcept(FE_ALL_EXCEPT);
+    assert_int_equal(both & (FE_DIVBYZERO | FE_UNDERFLOW), FE_DIVBYZERO | FE_UNDERFLOW);
+    fesetround(FE_DOWNWARD);
+    feenableexcept(FE_INVALID);
+    save(fd, &bytes);
+    assert_int_equal(fetestexcept(FE_ALL_EXCEPT), both);
+    assert_int_equal(fegetround(), FE_DOWNWARD);
+    assert_int_equal(fegetexcept(), FE_INVALID);
+    fedisableexcept(FE_ALL_EXCEPT);
+    fesetround(FE_TONEAREST);
+    feclearexcept(FE_ALL_EXCEPT);
+    if (++*times < 3) {
+        go_back(fd, bytes, 0);
+    }
+    close(fd);
+}
+
+/* Whether the kernel reads it; an access by the program ends it. */
+static bool is_readable(const char *at)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    bool readable = write(ends[1], at, 1) == 1;
+    close(ends[0]), close(ends[1]);
+    return readable;
+}
+
+static char *map_removed(const char *text, size_t pages, int protection)
+{
+    char name[] = "/tmp/image_in_place_XXXXXX";
+    int file = mkstemp(name);
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    char *at = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+    assert_true(at != MAP_FAILED);
+    unlink(name);
+    close(file);
+    assert_int_equal(mprotect(at, pages * PAGE, protection), 0);
+    return at;
+}
+
+/* There is no memory behind the end of a file: neither in the image nor afterwards. */
+static void removed_files_end_where_they_ended(void **state)
+{
+    (void)state;
+    for (int hashes = 0; hashes < 2; hashes++) {
+        int *times = outside(), fd = new_image();
+        uint64_t bytes;
+        char *at = map_removed("hello", 5, PROT_READ | PROT_WRITE);
+        char *empty = map_removed("", 2, PROT_READ), *closed = map_removed("deep", 3, PROT_NONE);
+        at[1] = 'E';
+        RZ_AREA->method_wanted = hashes ? RZ_METHOD_HASHES : RZ_METHOD_UNKNOWN;
+        save(fd, &bytes);
+        assert_string_equal(at, "hEllo");
+        assert_int_equal(at[PAGE - 1], 0);
+        assert_false(is_readable(at + PAGE));
+        assert_false(is_readable(at + 4 * PAGE));
+        assert_false(is_readable(empty));
+        assert_false(is_readable(closed));
+        if (++*times < 4) {
+            at[0] = 'x';
+            if (*times == 2) {
+                munmap(at, 5 * PAGE);
+                mprotect(closed, 3 * PAGE, PROT_READ | PROT_WRITE);
+                closed[0] = 'x';
+            }
+            if (*times < 3 || save(fd, &bytes) == RZ_IMAGE_SAVED) { /* as it is after a restore */
+                go_back(fd, bytes, 0);
+            }
+            at[0] = 'h';
+        }
+        assert_int_equal(mprotect(closed, 3 * PAGE, PROT_READ), 0);
+        assert_string_equal(closed, "deep");
+        assert_false(is_readable(closed + PAGE));
+        munmap(at, 5 * PAGE), munmap(empty, 2 * PAGE), munmap(closed, 3 * PAGE);
+        close(fd);
+    }
+}
+
+/* An empty file has no first page, which could have a build id. */
+static void an_empty_file_may_be_mapped(void **state)
+{
+    (void)state;
+    int *times = outside(), fd = new_image();
+    char name[] = "/tmp/image_in_place\nXXXXXX"; /* /proc writes the new line in its own way */
+    uint64_t bytes;
+    int file = mkstemp(name);
+    char *at = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    save(fd, &bytes);
+    assert_false(is_readable(at));
+    if (++*times == 1) {
+        go_back(fd, bytes, 0);
+    }
+    munmap(at, PAGE);
+    unlink(name);
+    close(fd);
+}
+
+/* The number of an inode is used again by many file systems. */
+static void a_new_file_of_that_name_is_another(void **state)
+{
+    (void)state;
+    int fd = new_image();
+    char name[] = "/tmp/image_in_place_XXXXXX", why[512] = "";
+    struct statx st;
+    uint64_t bytes;
+    int file = mkstemp(name);
+    assert_int_equal(write(file, "before", 6), 6);
+    save(fd, &bytes);
+    unlink(name);
+    close(file);
+    file = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_int_equal(write(file, "another", 7), 7);
+    assert_int_equal(statx(file, "", AT_EMPTY_PATH, STATX_BTIME, &st), 0);
+    if (st.stx_mask & STATX_BTIME) {
+        assert_int_equal(rz_image_restore(fd, bytes, NULL, 0, why, sizeof(why)),
+                         RZ_ERR_UNSUPPORTED);
+        assert_non_null(strstr(why, "is another file now"));
+    }
+    close(file);
+    unlink(name);
+    close(fd);
+}
+
+/* The file grows, and is cut: what is mapped is before its end. */
+static void a_file_that_is_appended_to_may_be_mapped(void **state)
+{
+    (void)state;
+    int *times = outside(), fd = new_image();
+    char name[] = "/tmp/image_in_place_XXXXXX", why[512] = "";
+    uint64_t bytes;
+    close(mkstemp(name));
+    int file = open(name, O_RDWR | O_APPEND);
+    assert_int_equal(write(file, "before", 6), 6);
+    char *at = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, file, 0);
+    save(fd, &bytes);
+    assert_string_equal(at, "before");
+    if (++*times == 1) {
+        assert_int_equal(write(file, "after", 5), 5);
+        go_back(fd, bytes, 0);
+    }
+    assert_int_equal(fcntl(file, F_SETFL, 0), 0); /* then it is not only appended to */
+    save(fd, &bytes);
+    assert_int_equal(pwrite(file, "other", 5, 6), 5);
+    assert_int_equal(rz_image_restore(fd, bytes, NULL, 0, why, sizeof(why)), RZ_ERR_UNSUPPORTED);
+    assert_non_null(strstr(why, "is another file than the image maps"));
+    munmap(at, PAGE);
+    close(file);
+    unlink(name);
+    close(fd);
+}
+
+static void open_files_are_told(void **state)
+{
+    (void)state;
+    int fd = new_image(), files = 0;
+    char name[] = "/tmp/image_in_place_XXXXXX", empty[] = "/tmp/image_in_place_XXXXXX";
+    struct rz_image_open open;
+    struct stat st;
+    uint64_t bytes;
+    int file = mkstemp(name), other = mkstemp(empty);
+    assert_int_equal(write(file, "before", 6), 6);
+    assert_int_equal(fstat(file, &st), 0);
+    save(fd, &bytes);
+    for (uint32_t i = 0; rz_image_next_open(&i, &open); files++) {
+        assert_int_equal(open.inode, st.st_ino);
+        assert_int_equal(open.device, st.st_dev);
+        assert_int_equal(open.bytes, 6);
+    }
+    assert_int_equal(files, 1);
+    close(file), close(other);
+    unlink(name), unlink(empty);
     close(fd);
 }
 
@@ -362,8 +549,14 @@ int main(void)
         cmocka_unit_test(excluded_memory_stays),
         cmocka_unit_test(files_are_what_they_were),
         cmocka_unit_test(a_closed_file_is_cut),
+        cmocka_unit_test(flags_of_both_units_are_kept),
+        cmocka_unit_test(an_empty_file_may_be_mapped),
+        cmocka_unit_test(a_new_file_of_that_name_is_another),
+        cmocka_unit_test(a_file_that_is_appended_to_may_be_mapped),
+        cmocka_unit_test(open_files_are_told),
         cmocka_unit_test(a_file_under_the_number_of_a_lost_descriptor_is_saved),
         cmocka_unit_test(an_excluded_descriptor_under_that_number_stays),
+        cmocka_unit_test(removed_files_end_where_they_ended), /* changes the method for good */
     };
     if (!supported()) {
         return 0;

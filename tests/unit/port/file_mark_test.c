@@ -71,6 +71,21 @@ static void what_was_created_is_removed(void **state)
     assert_int_equal(length(), -1);
 }
 
+/* Also if it is longer again. */
+static void what_was_emptied_is_lost(void **state)
+{
+    char name[RZ_FILE_PATH_BYTES];
+    (void)state;
+    append("");
+    struct rz_file_mark mark = mark_now(name);
+    mark.flags |= RZ_FILE_EMPTIED;
+    append("text");
+    assert_int_equal(rz_file_mark_restore(&mark, false), RZ_FILE_LOST);
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_LOST);
+    assert_int_equal(length(), 4);
+    unlink(path);
+}
+
 /* Another one is made while the first one is there, so that it has another inode. */
 static void another_file_is_left_alone(void **state)
 {
@@ -147,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_appended_is_cut),
         cmocka_unit_test(what_was_created_is_removed),
+        cmocka_unit_test(what_was_emptied_is_lost),
         cmocka_unit_test(another_file_is_left_alone),
         cmocka_unit_test(of_several_hosts_the_device_has_another_number),
         cmocka_unit_test(what_has_no_end_has_no_mark),
