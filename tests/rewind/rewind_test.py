@@ -230,6 +230,16 @@ class Refused(Rewind):
             self.assertEqual(self.job(REFUSED, what, "30", options=()).out, self.job(REFUSED, "nothing", "30", options=()).out)
 
 
+class Sessions(Rewind):
+    PROGRAM = rig.program("rewind_session")
+
+    def test_the_job_ends(self):
+        for how in ("open", "over", "alone"):
+            with self.subTest(how):
+                steps, result = self.killed(lambda steps, how=how: (self.PROGRAM, how, str(steps)))
+                self.assertEqual(sorted(result.out.splitlines()), sorted(self.job(self.PROGRAM, how, str(steps), options=()).out.splitlines()))
+
+
 class State(Rewind):
     """Each kind of state that Linux keeps for a process (docs/process-state.md): restored, or refused in words."""
     PROGRAM = rig.program("rewind_state")
