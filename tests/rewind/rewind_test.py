@@ -22,6 +22,7 @@ EVERY = ("--rewind", "20ms")
 BY_CALL = ("--rewind", "1h")  # only RZ_Rewind_now
 NONE_FOR = {  # what a program has, and the words that say it
     "socket": "socket", "pipe": "pipe", "child": "child", "shared": "shared", "window": "a window exists", "file": "a file is open",
+    "port": "a port is open", "name": "it has published a name",
 }
 
 
@@ -199,7 +200,7 @@ class Refused(Rewind):
         self.assertEqual(result.out, "")
 
     def test_begins_at_the_start_without_a_snapshot(self):
-        for what in ("pipe", "forbid"):
+        for what in ("pipe", "forbid", "port", "name"):
             with self.subTest(what):
                 result = self.job(REFUSED, what, "300", options=(*BY_CALL, "--inject", "kill rank 1 at 100ms"))
                 self.assertEqual(result.out, self.job(REFUSED, "nothing", "300", options=()).out)
@@ -210,12 +211,34 @@ class Refused(Rewind):
         self.assertEqual((self.sentences(result), self.count(result, "committed")), ([], 0), result.err)
 
     def test_saved_when_it_can_be(self):
-        # In the second half there is nothing that keeps it.
+        # In the second half there is nothing that keeps it: no thread of the library, and no name at the daemons, either.
+        for what in ("pipe", "window", "file", "port", "name"):
+            with self.subTest(what):
+                steps, result = self.killed(lambda steps, what=what: (REFUSED, f"later-{what}", str(steps), self.folder),
+                                            options=BY_CALL)
+                said = self.sentences(result)
+                self.assertEqual(len(said), 1, result.err)
+                self.assertIn(NONE_FOR[what], said[0])
+                self.assertEqual(result.out, self.job(REFUSED, "nothing", str(steps), options=()).out)
+
+    def test_windows_that_another_thread_makes(self):
+        # The sentence is about them, whatever of them there is at that moment.
         for steps in (200, 1600, 6400):
-            result = self.job(REFUSED, "later", str(steps))
+            result = self.job(REFUSED, "later-windows", str(steps), ranks=2, options=EVERY)
+            for said in self.sentences(result):
+                self.assertRegex(said, "a window (exists|is being made) ")
             if self.count(result, "committed") > 0:
                 break
         self.assertGreater(self.count(result, "committed"), 0, result.err)
+
+    def test_connected_through_a_port_that_is_closed(self):
+        steps, result = self.killed(lambda steps: (REFUSED, "connected", str(steps)), options=BY_CALL)
+        self.assertEqual(result.out, self.job(REFUSED, "nothing", str(steps), options=()).out)
+
+    def test_spawn(self):
+        result = self.job(REFUSED, "spawn", "100", self.folder)
+        self.assertEqual(result.err.count("no process can be started with --rewind, in any call of this job"), 4, result.err)
+        self.assertGreater(self.count(result, "committed"), 0, result.events)
 
     def test_now(self):
         result = self.job(REFUSED, "nothing", "30")

@@ -12,7 +12,8 @@
  * the program calls MPI. */
 void rz_rma_thread_start(void);
 
-/* Ends it. The engine lock is held. */
+/* Ends it. The engine lock is held, and given up meanwhile if the thread is still at work. In a job
+ * that rewinds the thread ends its work with the last window: no image can have it. */
 void rz_rma_thread_stop(void);
 
 #endif
