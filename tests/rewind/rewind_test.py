@@ -432,7 +432,8 @@ class Unrestored(Rewind):
         """Runs the program with more and more steps until the images of these generations are there and were given up."""
         for steps in (100, 400, 1600, 6400):
             folder = tempfile.mkdtemp(dir=self.folder)
-            result = self.job(*before, self.GONE, what, str(steps), folder, options=(*BY_CALL, *how.get("options", ())), status=None)
+            result = self.job(*before, self.GONE, what, str(steps), folder, options=(*BY_CALL, *how.get("options", ())), status=None,
+                              nodes=how.get("nodes", 2))
             if what == "high" and result.status == 1 and "rewind_gone: Bad file descriptor" in result.err:
                 continue  # no second image in time: from the first one the new process opens the file again, which it may not
             self.assertEqual(result.status, 0, result.err)
@@ -453,6 +454,16 @@ class Unrestored(Rewind):
         self.assertEqual(result.err.count("all ranks continue from their images of generation 1\n"), 1, result.err)
         self.assertEqual(self.restored(result, 3), ["1"] * 4, result.events)
         self.assertNotIn("epoch=4", result.events)
+        self.assertNotIn("damaged", result.err)  # the memory was used again, no more
+
+    def test_schemes_without_a_whole_copy(self):
+        # The image before lies in memory that is used again as soon as the newest one is safe.
+        for scheme, nodes in (("memory", 2), ("xor:4", 4)):
+            with self.subTest(scheme):
+                result = self.goes_back("newer", [1, 2], options=("--rewind-scheme", scheme), nodes=nodes)
+                self.assertIn("(generation 1) was overwritten by a newer one, ", result.err)
+                self.assertEqual(result.err.count(self.FROM_START), 1, result.err)
+                self.assertNotIn("damaged", result.err)
 
     def test_both_generations(self):
         result = self.goes_back("both", [1, 2])
