@@ -140,6 +140,14 @@ static void show_front(struct rz_show_output *output, struct rz_show_stream *str
     memmove(bytes->at, bytes->at + n, bytes->n);
 }
 
+/* How much of it may be shown now although its last line may not be whole. If the rest of the line
+ * has come, it waits to be safe: the two are shown together. */
+static size_t late_bytes(const struct rz_show_output *output, const struct rz_show_tail *tail)
+{
+    size_t ready = ready_bytes(output, tail);
+    return ready == tail->bytes.n ? ready : 0;
+}
+
 /* The whole lines of what is safe; the beginning of a line waits for its end as ever. */
 static void show_safe_lines(struct rz_show_output *output, struct rz_show_stream *stream,
                             size_t source)
@@ -272,7 +280,7 @@ rz_time rz_show_output_due(const struct rz_show_output *output)
     for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++) {
         for (size_t source = 0; source < output->streams[i].n_tails; source++) {
             const struct rz_show_tail *tail = &output->streams[i].tails[source];
-            if (ready_bytes(output, tail) > 0 && tail->since + output->patience < due) {
+            if (late_bytes(output, tail) > 0 && tail->since + output->patience < due) {
                 due = tail->since + output->patience;
             }
         }
@@ -285,7 +293,7 @@ void rz_show_output_late(struct rz_show_output *output, rz_time now)
     for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++) {
         for (size_t source = 0; source < output->streams[i].n_tails; source++) {
             const struct rz_show_tail *tail = &output->streams[i].tails[source];
-            size_t ready = ready_bytes(output, tail);
+            size_t ready = late_bytes(output, tail);
             if (now == RZ_TIME_NEVER) {
                 show_tail(output, &output->streams[i], source);
             } else if (ready > 0 && now >= tail->since + output->patience) {

@@ -22,6 +22,7 @@ EVERY = ("--rewind", "20ms")
 BY_CALL = ("--rewind", "1h")  # only RZ_Rewind_now
 NONE_FOR = {  # what a program has, and the words that say it
     "socket": "socket", "pipe": "pipe", "child": "child", "shared": "shared", "window": "a window exists", "file": "a file is open",
+    "port": "a port is open", "name": "it has published a name",
 }
 
 
@@ -203,7 +204,7 @@ class Refused(Rewind):
         self.assertEqual(result.out, "")
 
     def test_begins_at_the_start_without_a_snapshot(self):
-        for what in ("pipe", "forbid"):
+        for what in ("pipe", "forbid", "port", "name"):
             with self.subTest(what):
                 result = self.job(REFUSED, what, "300", options=(*BY_CALL, "--inject", "kill rank 1 at 100ms"))
                 self.assertEqual(result.out, self.job(REFUSED, "nothing", "300", options=()).out)
@@ -214,12 +215,34 @@ class Refused(Rewind):
         self.assertEqual((self.sentences(result), self.count(result, "committed")), ([], 0), result.err)
 
     def test_saved_when_it_can_be(self):
-        # In the second half there is nothing that keeps it.
+        # In the second half there is nothing that keeps it: no thread of the library, and no name at the daemons, either.
+        for what in ("pipe", "window", "file", "port", "name"):
+            with self.subTest(what):
+                steps, result = self.killed(lambda steps, what=what: (REFUSED, f"later-{what}", str(steps), self.folder),
+                                            options=BY_CALL)
+                said = self.sentences(result)
+                self.assertEqual(len(said), 1, result.err)
+                self.assertIn(NONE_FOR[what], said[0])
+                self.assertEqual(result.out, self.job(REFUSED, "nothing", str(steps), options=()).out)
+
+    def test_windows_that_another_thread_makes(self):
+        # The sentence is about them, whatever of them there is at that moment.
         for steps in (200, 1600, 6400):
-            result = self.job(REFUSED, "later", str(steps))
+            result = self.job(REFUSED, "later-windows", str(steps), ranks=2, options=EVERY)
+            for said in self.sentences(result):
+                self.assertRegex(said, "a window (exists|is being made) ")
             if self.count(result, "committed") > 0:
                 break
         self.assertGreater(self.count(result, "committed"), 0, result.err)
+
+    def test_connected_through_a_port_that_is_closed(self):
+        steps, result = self.killed(lambda steps: (REFUSED, "connected", str(steps)), options=BY_CALL)
+        self.assertEqual(result.out, self.job(REFUSED, "nothing", str(steps), options=()).out)
+
+    def test_spawn(self):
+        result = self.job(REFUSED, "spawn", "100", self.folder)
+        self.assertEqual(result.err.count("no process can be started with --rewind, in any call of this job"), 4, result.err)
+        self.assertGreater(self.count(result, "committed"), 0, result.events)
 
     def test_now(self):
         result = self.job(REFUSED, "nothing", "30")
@@ -232,6 +255,16 @@ class Refused(Rewind):
     def test_calls_do_nothing_without_rewind(self):
         for what in ("exclude", "forbid"):
             self.assertEqual(self.job(REFUSED, what, "30", options=()).out, self.job(REFUSED, "nothing", "30", options=()).out)
+
+
+class Sessions(Rewind):
+    PROGRAM = rig.program("rewind_session")
+
+    def test_the_job_ends(self):
+        for how in ("open", "over", "alone"):
+            with self.subTest(how):
+                steps, result = self.killed(lambda steps, how=how: (self.PROGRAM, how, str(steps)))
+                self.assertEqual(sorted(result.out.splitlines()), sorted(self.job(self.PROGRAM, how, str(steps), options=()).out.splitlines()))
 
 
 class State(Rewind):
@@ -411,7 +444,8 @@ class Unrestored(Rewind):
         """Runs the program with more and more steps until the images of these generations are there and were given up."""
         for steps in (100, 400, 1600, 6400):
             folder = tempfile.mkdtemp(dir=self.folder)
-            result = self.job(*before, self.GONE, what, str(steps), folder, options=(*BY_CALL, *how.get("options", ())), status=None)
+            result = self.job(*before, self.GONE, what, str(steps), folder, options=(*BY_CALL, *how.get("options", ())), status=None,
+                              nodes=how.get("nodes", 2))
             if what == "high" and result.status == 1 and "rewind_gone: Bad file descriptor" in result.err:
                 continue  # no second image in time: from the first one the new process opens the file again, which it may not
             self.assertEqual(result.status, 0, result.err)
@@ -432,6 +466,16 @@ class Unrestored(Rewind):
         self.assertEqual(result.err.count("all ranks continue from their images of generation 1\n"), 1, result.err)
         self.assertEqual(self.restored(result, 3), ["1"] * 4, result.events)
         self.assertNotIn("epoch=4", result.events)
+        self.assertNotIn("damaged", result.err)  # the memory was used again, no more
+
+    def test_schemes_without_a_whole_copy(self):
+        # The image before lies in memory that is used again as soon as the newest one is safe.
+        for scheme, nodes in (("memory", 2), ("xor:4", 4)):
+            with self.subTest(scheme):
+                result = self.goes_back("newer", [1, 2], options=("--rewind-scheme", scheme), nodes=nodes)
+                self.assertIn("(generation 1) was overwritten by a newer one, ", result.err)
+                self.assertEqual(result.err.count(self.FROM_START), 1, result.err)
+                self.assertNotIn("damaged", result.err)
 
     def test_both_generations(self):
         result = self.goes_back("both", [1, 2])

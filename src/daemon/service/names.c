@@ -97,6 +97,18 @@ static bool owner_is_failed(const struct rz_names *names, const struct owner *ow
             rz_membership_node_has_failed(&own->membership, place->node));
 }
 
+/* Also before each use: a roll-back replaces processes that have not failed, too. */
+static void drop_names_of_failed(struct rz_names *names)
+{
+    for (struct entry **at = &names->entries; *at;) {
+        if (owner_is_failed(names, &(*at)->owner)) {
+            entry_remove(names, at);
+        } else {
+            at = &(*at)->next;
+        }
+    }
+}
+
 /*
  * Adds an entry. RZ_ERR_EXISTS: a process of a lower rank has the name, and keeps it. The entry of
  * a higher rank stays, too, until its daemon takes it back: if the process of the lower rank fails
@@ -279,6 +291,7 @@ void rz_names_ask(struct rz_names *names, uint32_t rank, uint32_t incarnation,
         return;
     }
     struct owner owner = {rank, incarnation, ++names->serial};
+    drop_names_of_failed(names);
     switch (question->what) {
     case RZ_NAME_PUBLISH:
         publish_name(names, &owner, question);
@@ -381,6 +394,7 @@ void rz_names_message(struct rz_names *names, rz_id from, const struct rz_overla
         struct owner owner = {put->rank, put->incarnation, put->owner_serial};
         bool fits =
             strlen(put->service) <= RZ_NAME_BYTES_MAX && strlen(put->port) <= RZ_NAME_BYTES_MAX;
+        drop_names_of_failed(names);
         confirm(names, from, put->serial,
                 fits ? entry_put(names, &owner, put->service, put->port) : RZ_ERR_INVALID);
     } else if (message->type == RZ_OVERLAY_NAME_DROP) {
@@ -398,17 +412,6 @@ void rz_names_message(struct rz_names *names, rz_id from, const struct rz_overla
 }
 
 /* ---- Failures ---- */
-
-static void drop_names_of_failed(struct rz_names *names)
-{
-    for (struct entry **at = &names->entries; *at;) {
-        if (owner_is_failed(names, &(*at)->owner)) {
-            entry_remove(names, at);
-        } else {
-            at = &(*at)->next;
-        }
-    }
-}
 
 static void process_ended(struct rz_names *names, uint32_t rank, uint32_t incarnation)
 {

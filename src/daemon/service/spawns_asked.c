@@ -173,6 +173,9 @@ static const char *spawn_refusal(const struct rz_spawns *spawns, bool replace)
     if (job->detector == RZ_DETECTOR_FLAT) {
         return "with --detector flat no process can be started while the job runs";
     }
+    if (job->flags & RZ_JOB_REWIND) {
+        return "with --rewind no process can be started while the job runs: no image has it";
+    }
     if (replace && job->flags & RZ_JOB_REPLACE_NEVER) {
         return "with --on-failure continue or restart no process is replaced";
     }

@@ -361,7 +361,10 @@ void store_get(struct rz_store *store, uint32_t rank)
     } else if (store->files) {
         rz_store_files_fetch(store->files, rank, store->restoring);
     } else if (!store_another_epoch_comes(store)) {
-        store_lost(store, rank, store->restoring, "is damaged, and there is no other copy");
+        store_lost(store, rank, store->restoring,
+                   store_was_reused(store)
+                       ? "was overwritten by a newer one, and there is no other copy"
+                       : "is damaged, and there is no other copy");
     }
 }
 
@@ -374,9 +377,11 @@ static void own_damaged(struct rz_store *store, uint32_t rank, uint64_t generati
     if (store_find(store, rank, generation) || store->getting[rank]) {
         return;
     }
-    rz_report_log(&store->own->report, 0,
-                  "the checkpoint piece of rank %u, generation %llu, is damaged here", rank,
-                  (unsigned long long)rz_store_number(store, generation));
+    bool reused = store_was_reused(store) && generation == store->restoring;
+    rz_report_log(&store->own->report, reused ? 1 : 0,
+                  "the checkpoint piece of rank %u, generation %llu, %s", rank,
+                  (unsigned long long)rz_store_number(store, generation),
+                  reused ? "was overwritten here by a newer one" : "is damaged here");
     if (generation != store->restoring || generation == 0) {
         store_lost(store, rank, generation,
                    "does not match its checksum: it has changed since the process wrote it, or "

@@ -31,6 +31,11 @@ static void give_up_generation(struct rz_store *store, const char *words)
     store_stop(store, RZ_ERR_CHECKPOINT_LOST, words);
 }
 
+bool store_was_reused(const struct rz_store *store)
+{
+    return (store->own->job.flags & RZ_JOB_REWIND) && rz_recover_fell_back(store_recover(store));
+}
+
 void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what)
 {
     char words[256];

@@ -195,6 +195,11 @@ void store_fail(struct rz_store *store, const struct demand *demand);
 
 /* ---- store_given_up.c ---- */
 
+/* Whether what is missing of the generation to restore was overwritten, not damaged: all fall back
+ * to the images before, and a process uses the memory of that image again as soon as the newest one
+ * is committed (mpi/rewind/image_keep.c). */
+bool store_was_reused(const struct rz_store *store);
+
 /* No holder has the piece: the job cannot go on, and says why. */
 void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what);
 

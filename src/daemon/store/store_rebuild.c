@@ -187,7 +187,10 @@ static void try_on(struct rz_store *store, struct rebuild *rebuild)
     end(store, rebuild);
     if (!store_another_epoch_comes(store)) {
         store_lost(store, rank, store->restoring,
-                   "is damaged, or lost with more nodes than its group tolerates");
+                   store_was_reused(store)
+                       ? "was overwritten by a newer one, as those of more nodes than its group "
+                         "tolerates"
+                       : "is damaged, or lost with more nodes than its group tolerates");
     }
 }
 

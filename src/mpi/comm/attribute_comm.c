@@ -39,7 +39,8 @@ static const void *predefined_value(int keyval)
     static int fault_tolerant;
     static int universe_size, appnum;
     const struct rz_link_info *info = rz_engine.info;
-    bool fixed = info->alone || info->hb_timeout != 0 || rz_engine.board->flags & RZ_BOARD_NO_FT;
+    bool fixed = info->alone || info->hb_timeout != 0 || rz_engine.rewinds ||
+                 rz_engine.board->flags & RZ_BOARD_NO_FT;
     universe_size = (int)(fixed ? info->n_ranks : info->n_slots);
     appnum = (int)(info->cohort.processes ? info->cohort.command : info->appnum);
     switch (keyval) {

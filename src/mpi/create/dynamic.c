@@ -244,5 +244,8 @@ const char *rz_dynamic_refusal(void)
                "they "
                "can";
     }
+    if (rz_engine.rewinds) {
+        return "with --rewind, in any call of this job";
+    }
     return rz_engine.reinit_open ? "inside MPIX_Reinit" : NULL;
 }

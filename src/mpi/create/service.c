@@ -3,6 +3,7 @@
  * (daemon/service/names.h).
  */
 #include "base/linked_list.h"
+#include "base/no_memory.h"
 #include "mpi/chapter.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/create/service.h"
@@ -24,6 +25,14 @@ struct question {
 
 static struct question *open_questions;
 static uint64_t last_name_question;
+
+/* The names that this process has published. */
+struct published {
+    struct published *next;
+    char name[];
+};
+
+static struct published *published_here;
 static uint64_t last_port;
 
 /* ---- Questions to the daemon ---- */
@@ -87,6 +96,47 @@ static int ask_daemon(enum rz_name_question what, const char *call, const char *
     return error;
 }
 
+static struct published **published_at(const char *name)
+{
+    struct published **at = &published_here;
+    while (*at && strcmp((*at)->name, name) != 0) {
+        at = &(*at)->next;
+    }
+    return at;
+}
+
+static void note_published(const char *name)
+{
+    struct published **at = published_at(name);
+    if (*at) {
+        return;
+    }
+    size_t bytes = strlen(name) + 1;
+    *at = malloc(sizeof(**at) + bytes);
+    rz_need_memory(*at, "for a published name");
+    (*at)->next = NULL;
+    memcpy((*at)->name, name, bytes);
+}
+
+static void forget_published(const char *name)
+{
+    struct published **at = published_at(name), *published = *at;
+    if (published) {
+        *at = published->next;
+        free(published);
+    }
+}
+
+bool rz_service_publishes(void)
+{
+    return published_here != NULL;
+}
+
+bool rz_service_asks(void)
+{
+    return open_questions != NULL;
+}
+
 int rzm_publish_name(const char *service_name, struct rz_info *info, const char *port_name)
 {
     (void)info;
@@ -102,6 +152,9 @@ int rzm_publish_name(const char *service_name, struct rz_info *info, const char 
         return rzm_error(MPI_ERR_SERVICE, "service_name \"%s\" is published by another process",
                          service_name);
     }
+    if (error == MPI_SUCCESS && question.status == RZ_OK) {
+        note_published(service_name);
+    }
     return error != MPI_SUCCESS ? error : rzm_status_class(question.status);
 }
 
@@ -114,6 +167,9 @@ int rzm_unpublish_name(const char *service_name, struct rz_info *info, const cha
     if (error == MPI_SUCCESS && question.status == RZ_ERR_NOT_FOUND) {
         return rzm_error(MPI_ERR_SERVICE, "service_name \"%s\" is not published with this port",
                          service_name);
+    }
+    if (error == MPI_SUCCESS && question.status == RZ_OK) {
+        forget_published(service_name);
     }
     return error != MPI_SUCCESS ? error : rzm_status_class(question.status);
 }

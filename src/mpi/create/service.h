@@ -21,4 +21,10 @@ bool rz_port_is_open(uint64_t number);
 uint64_t rz_port_first(void);
 void rz_port_remove(uint64_t number);
 
+/* Whether a name is published that this process has published, and has not unpublished itself. */
+bool rz_service_publishes(void);
+
+/* Whether a thread of this process waits for the daemons' answer about a name. */
+bool rz_service_asks(void);
+
 #endif

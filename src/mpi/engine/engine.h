@@ -12,6 +12,7 @@
 #define RZ_MPI_ENGINE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "link/link.h"
 #include "mpi/core/process_number.h"
@@ -40,6 +41,8 @@ struct rz_engine {
     const struct rz_link_info *info;
     const struct rz_board *board;
     uint32_t self;      /* the number of this process */
+    pid_t process_id;   /* whose library this is: in a child that it forked getpid() is another. A
+                           restored process has an id of its own */
     uint32_t epoch;     /* messages of other epochs are dropped (epoch_check.h) */
     uint64_t news_seen; /* the value of the board's news counter at the last look */
     bool rewinds; /* the ranks of the job are restored from images of their memory, all at once

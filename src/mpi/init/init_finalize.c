@@ -44,7 +44,6 @@ static struct {
     bool opened; /* the engine runs */
     bool left;   /* the engine ran, or could not run, and will not run again */
     bool had_session;
-    pid_t process; /* the process that opened it, not a child that it forked */
 } library;
 
 /* ---- MPI_Init ---- */
@@ -121,7 +120,7 @@ static int engine_open(void)
 static int library_begin(void)
 {
     if (!library.opened) {
-        library.process = getpid();
+        rz_engine.process_id = getpid();
         int error = engine_open();
         if (error == MPI_SUCCESS && rz_engine.rewinds) {
             error = rz_ft_reinit_enter(); /* so a failure in MPI_Init is repaired, too */
@@ -290,7 +289,7 @@ int rzm_finalize(void)
 static void leave_at_exit(void)
 {
     static const char call[] = "the end of the process";
-    if (getpid() != library.process || !library.opened || rz_phase == RZ_PHASE_RUNNING) {
+    if (getpid() != rz_engine.process_id || !library.opened || rz_phase == RZ_PHASE_RUNNING) {
         return;
     }
     rz_engine_enter();

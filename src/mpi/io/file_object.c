@@ -10,9 +10,16 @@
 
 static struct rz_file *first_open;
 
+static unsigned opening_now; /* calls, of several threads */
+
+void rz_file_opening(bool begins)
+{
+    opening_now += begins ? 1U : -1U;
+}
+
 bool rz_file_is_open(void)
 {
-    return first_open != NULL;
+    return first_open || opening_now > 0;
 }
 
 /* ---- Error handlers ---- */

@@ -48,8 +48,11 @@ struct rz_file {
 
 extern const struct rz_hooks rz_file_hooks;
 
-/* Whether a file is open. */
+/* Whether a file is open, or a call is about to open one. */
 bool rz_file_is_open(void);
+
+/* Such a call begins, or is over: then the file is in the list, or there is none. */
+void rz_file_opening(bool begins);
 
 /* A new open file with these parts, which it takes over, and the error handler of MPI_FILE_NULL.
  * NULL: no memory; then it takes over nothing. */

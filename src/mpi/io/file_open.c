@@ -82,7 +82,9 @@ static int meet(struct rz_comm *comm, struct wish *mine, struct rz_comm **hidden
     rz_need_memory(all, "to open a file");
     int error = rz_comm_create_begin(comm, "MPI_File_open", &operation);
     if (error == MPI_SUCCESS) {
+        rz_file_opening(true);
         error = rz_comm_exchange(comm, operation, mine, sizeof(*mine), all);
+        rz_file_opening(false); /* the caller does not wait until the file is in the list */
         rz_comm_create_end(comm);
     }
     error = error != MPI_SUCCESS ? error : check_wishes(all, size, own);

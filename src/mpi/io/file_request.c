@@ -97,7 +97,7 @@ static bool have_thread(void)
     return worker.runs;
 }
 
-static void end_thread(void)
+void rz_file_requests_rest(void)
 {
     if (!worker.runs) {
         return;
@@ -111,7 +111,7 @@ static void end_thread(void)
     worker.runs = false;
 }
 
-const struct rz_hooks rz_file_request_hooks = {.close = end_thread};
+const struct rz_hooks rz_file_request_hooks = {.close = rz_file_requests_rest};
 
 /* Takes the job back if the thread has not begun it; otherwise waits until it is over. */
 static void withdraw(struct job *job)

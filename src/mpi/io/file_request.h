@@ -22,4 +22,7 @@ extern const struct rz_hooks rz_file_request_hooks;
 /* Waits until no transfer of the file is going on: before it is closed. */
 void rz_file_requests_settle(const struct rz_file *file);
 
+/* Ends the thread that transfers; the next transfer starts another one. No file is open. */
+void rz_file_requests_rest(void);
+
 #endif

@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Objects whose state lies outside of the process: windows, open files, spawned processes. */
+/* Objects whose state lies outside of the process: windows, open files, ports, published names. */
 #include "mpi/rewind/rewind_refusals.h"
 
 #include "base/no_memory.h"
 #include "image/image.h"
-#include "mpi/engine/liveness.h"
+#include "mpi/create/service.h"
 #include "mpi/engine/paths.h"
 #include "mpi/io/file_object.h"
+#include "mpi/io/file_request.h"
 #include "mpi/rewind/image_keep.h"
-#include "mpi/rma/window.h"
+#include "mpi/rma/window_life.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool anything_spawned(void)
+bool rz_snapshot_objects(char *why, size_t max)
 {
-    for (uint32_t slot = rz_engine.info->n_ranks; slot < rz_engine.info->n_slots; slot++) {
-        if (rz_board_incarnation(rz_liveness.members[slot].word) > 0) {
-            return true;
-        }
+    const char *what = rz_wins_first()        ? "a window exists (MPI_Win_create and others)"
+                       : rz_win_is_made_now() ? "a window is being made (MPI_Win_create and others)"
+                       : rz_file_is_open()    ? "a file is open (MPI_File_open)"
+                       : rz_port_first() > 0  ? "a port is open (MPI_Open_port)"
+                       : rz_service_publishes() ? "it has published a name (MPI_Publish_name)"
+                                                : NULL;
+    if (what) {
+        snprintf(why, max, "%s", what);
     }
-    return false;
+    return what;
 }
 
 /* ---- What is the library's, and in no image ---- */
@@ -63,14 +68,10 @@ void rz_snapshot_leave_out(void)
 
 bool rz_snapshot_possible(char *why, size_t max)
 {
-    const char *what = rz_wins_first()      ? "a window exists (MPI_Win_create and others)"
-                       : rz_file_is_open()  ? "a file is open (MPI_File_open)"
-                       : anything_spawned() ? "the program has spawned processes"
-                                            : NULL;
-    if (what) {
-        snprintf(why, max, "%s", what);
+    if (rz_snapshot_objects(why, max)) {
         return false;
     }
+    rz_file_requests_rest(); /* no image can have its thread */
     rz_snapshot_leave_out();
     return rz_image_check(why, max) == RZ_OK;
 }

@@ -225,6 +225,7 @@ void rz_restore_wake(void)
     const struct restore_handover *handover = rz_image_handover(&bytes);
     plan = handover->kill; /* what the saved process had was for that one */
     rz_kill_plan = plan.left > 0 ? &plan : NULL;
+    rz_engine.process_id = getpid();
     rz_kill_here(RZ_KILL_RESTORE_WOKEN);
     rz_status_t status = rz_link_take_over(rz_engine.link, handover->link);
     close(handover->image);

@@ -7,6 +7,7 @@
 #include "base/trace.h"
 #include "host/embedded.h"
 #include "mpi/agree/protocol_message.h"
+#include "mpi/create/service.h"
 #include "mpi/chapter.h"
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/control_message.h"
@@ -15,6 +16,7 @@
 #include "mpi/p2p/early_fetch.h"
 #include "mpi/p2p/sync.h"
 #include "mpi/request/request.h"
+#include "mpi/rma/rma_thread.h"
 #include "mpi/rewind/closed_files.h"
 #include "mpi/rewind/image_keep.h"
 #include "mpi/rewind/output_mark.h"
@@ -226,11 +228,14 @@ static void tell_refusal(void)
 
 static enum reason reason_against(void)
 {
-    if (snapshot.forbidden > 0 || !rz_image_settled()) {
+    /* The daemon's answer would come to the process that asked. */
+    if (snapshot.forbidden > 0 || !rz_image_settled() || rz_service_asks()) {
         return REASON_LATER;
     }
-    return rz_snapshot_possible(snapshot.why, sizeof(snapshot.why)) ? REASON_NONE
-                                                                    : REASON_IMPOSSIBLE;
+    if (!rz_snapshot_possible(snapshot.why, sizeof(snapshot.why))) {
+        return REASON_IMPOSSIBLE;
+    }
+    return rz_rma_thread_rests() ? REASON_NONE : REASON_LATER;
 }
 
 static void wait_until(bool (*done)(void *arg))
@@ -249,7 +254,10 @@ static void save(void)
                  [RZ_NOTE_MOMENT] = (uint64_t)rz_engine.epoch << 32 | snapshot.attempt}};
     rz_image_set_owners(rz_lock_owners_follow()); /* of objects that were loaded since */
     extra.closed = rz_closed_files_hold(extra.note[RZ_NOTE_MOMENT], &extra.n_closed);
-    enum rz_image_result result = rz_image_keep(&extra, snapshot.why, sizeof(snapshot.why));
+    /* Other threads have gone on inside their calls since this process stopped. */
+    enum rz_image_result result = rz_snapshot_objects(snapshot.why, sizeof(snapshot.why))
+                                      ? RZ_IMAGE_FAILED
+                                      : rz_image_keep(&extra, snapshot.why, sizeof(snapshot.why));
     if (result == RZ_IMAGE_RESTORED) {
         rz_images_begin();
         snapshot.whole = true;

@@ -237,6 +237,13 @@ static int make_numbered(const struct making *making, uint64_t operation, struct
     return MPI_SUCCESS;
 }
 
+static unsigned making_now; /* calls, of several threads */
+
+bool rz_win_is_made_now(void)
+{
+    return making_now > 0;
+}
+
 static int make(const struct making *making, struct rz_win **win)
 {
     uint64_t operation;
@@ -246,7 +253,9 @@ static int make(const struct making *making, struct rz_win **win)
     if (error != MPI_SUCCESS) {
         return error;
     }
+    making_now++;
     error = make_numbered(making, operation, win);
+    making_now--;
     rz_comm_create_end(making->comm);
     if (error == MPI_SUCCESS && (*win)->spans && !rz_win_hint(*win, RZ_WIN_HINT_NO_LOCKS)) {
         rz_rma_thread_start(); /* the last step: from here on threads share the engine */

@@ -159,11 +159,23 @@ static void test_half_a_line_is_safe(void **state)
     written(1, 6, "o\n");
     is_safe(1, 5);
     shows("");
-    assert_true(rz_show_output_due(&show) != RZ_TIME_NEVER);
-    rz_show_output_late(&show, rz_show_output_due(&show)); /* only as much as is safe */
-    shows("[1] one t");
-    assert_true(rz_show_output_due(&show) == RZ_TIME_NEVER);
-    ends_as("[1] one two\n");
+    assert_true(rz_show_output_due(&show) == RZ_TIME_NEVER); /* the rest is there, and not safe */
+    written(0, 0, "zero\n");
+    is_safe(0, 5);
+    is_safe(1, 8);
+    ends_as("[0] zero\n[1] one two\n");
+}
+
+static void test_a_safe_question_is_shown(void **state)
+{
+    (void)state;
+    begin(false, RZ_REWOUND_HELD);
+    written(0, 0, "one\nwhat? ");
+    is_safe(0, 10);
+    shows("one\n");
+    rz_show_output_late(&show, rz_show_output_due(&show));
+    shows("one\nwhat? ");
+    ends_as("one\nwhat? ");
 }
 
 static void test_what_was_rolled_back_is_not_shown(void **state)
@@ -276,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_what_was_lost_is_not_waited_for),
         cmocka_unit_test(test_held_until_safe),
         cmocka_unit_test(test_half_a_line_is_safe),
+        cmocka_unit_test(test_a_safe_question_is_shown),
         cmocka_unit_test(test_what_was_rolled_back_is_not_shown),
         cmocka_unit_test(test_back_to_the_start),
         cmocka_unit_test(test_back_behind_what_was_shown),
