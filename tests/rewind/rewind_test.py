@@ -42,9 +42,12 @@ class Rewind(rig.LaunchTest):
     def killed(self, line, kill="stored:2@1", **how):
         """Runs line(steps) with more and more steps until a rank has come to that place, and all have gone back to an image."""
         for steps in (100, 400, 1600, 6400):
-            result = self.job(*line(steps), kill=kill, **how)
+            result = self.job(*line(steps), kill=kill, status=None, **how)
             if self.count(result, "restored") > 0:
+                self.assertEqual(result.status, 0, result.out + result.err)
                 return steps, result
+            # 137: on a busy machine the place was reached when the program had ended.
+            self.assertIn(result.status, (0, 137), result.out + result.err)
         return self.fail(f"there was never a failure at {kill}:\n{result.events}")
 
 
@@ -146,7 +149,7 @@ class Output(Rewind):
         self.assertEqual(sorted(result.out.splitlines()), [f"rank {rank} ends" for rank in range(4)])
 
     def test_threads_access_files_together(self):
-        result = self.job(rig.program("rewind_file_ops"), self.own_folder(), "60", ranks=3, options=("--map-by", "node", "--rewind", "10ms"))
+        result = self.job(rig.program("rewind_file_ops"), self.folder, "60", ranks=3, options=("--map-by", "node", "--rewind", "10ms"))
         self.assertEqual(result.out, "all right\n")
 
     def test_a_revocation_while_images_are_taken(self):
