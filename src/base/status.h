@@ -16,6 +16,9 @@
     X(RZ_ERR_FILE_SIZE, "a file, as which memory that processes share counts, would be larger "    \
                         "than this user allows: "                                                  \
                         "raise `ulimit -f`")                                                       \
+    X(RZ_ERR_NO_DESCRIPTORS, "no descriptor is left: raise the hard limit of open files, "         \
+                             "`ulimit -Hn`")                                                       \
+    X(RZ_ERR_TOO_MANY, "a process may have no more of these at a time")                            \
     /* message */                                                                                  \
     X(RZ_ERR_TRUNCATE, "message longer than the receive buffer")                                   \
     X(RZ_ERR_MALFORMED, "malformed message")                                                       \

@@ -428,12 +428,20 @@ static rz_status_t open_groups_and_names(struct rz_daemon *daemon)
     return status == RZ_OK ? rz_pointers_open(&daemon->pointers, &pointers) : status;
 }
 
+static void marks_dropped(void *arg, struct rz_child *process, const char *why)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_store_unrestored(rz_recovery_store(daemon->recovery), process, why);
+}
+
 static rz_status_t open_file_marks(struct rz_daemon *daemon)
 {
     const struct rz_file_marks_config config = {.own = &daemon->own,
                                                 .router = daemon->router,
                                                 .overlay = daemon->overlay,
-                                                .overlay_router = daemon->overlay_router};
+                                                .overlay_router = daemon->overlay_router,
+                                                .unrestored = marks_dropped,
+                                                .arg = daemon};
     return rz_file_marks_open(&daemon->file_marks, &config);
 }
 

@@ -93,6 +93,23 @@ static unsigned channel_take_fds(struct msghdr *message, int fds[RZ_CHANNEL_FDS_
     return n;
 }
 
+/* Why not all of a datagram could be taken. The system takes descriptors one by one, until there is
+ * no room for more in the message, or in the process. */
+static rz_status_t channel_lack(const struct msghdr *message, unsigned n_taken)
+{
+    if (message->msg_flags & MSG_TRUNC || n_taken == RZ_CHANNEL_FDS_MAX) {
+        return RZ_ERR_MALFORMED;
+    }
+    return message->msg_flags & MSG_CTRUNC ? RZ_ERR_NO_DESCRIPTORS : RZ_OK;
+}
+
+/* Without room for descriptors, those of a datagram that is only looked at are not taken. */
+bool rz_channel_brings_fds(int fd)
+{
+    struct msghdr message = {.msg_iov = NULL};
+    return recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) >= 0 && message.msg_flags & MSG_CTRUNC;
+}
+
 rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int *fds,
                                unsigned *n_fds)
 {
@@ -118,7 +135,7 @@ rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int 
     if (got == 0) {
         status = RZ_ERR_CLOSED;
     } else if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
-        status = RZ_ERR_MALFORMED;
+        status = channel_lack(&message, n_taken);
     }
     if (status != RZ_OK || !fds) {
         while (n_taken > 0) {

@@ -30,10 +30,15 @@ bool rz_channel_is_one(int fd);
  * reads any more. No SIGPIPE. */
 rz_status_t rz_channel_send(int fd, const void *bytes, size_t n, const int *fds, unsigned n_fds);
 
-/* Receives one datagram. RZ_IN_PROGRESS: there is none (non-blocking). RZ_ERR_CLOSED: end. Received
- * fds are close-on-exec. */
+/* Receives one datagram. RZ_IN_PROGRESS: there is none (non-blocking). RZ_ERR_CLOSED: end.
+ * RZ_ERR_MALFORMED: it was longer than max, or had more than RZ_CHANNEL_FDS_MAX descriptors.
+ * RZ_ERR_NO_DESCRIPTORS: this process has none left for those of the datagram, which is lost.
+ * Received fds are close-on-exec. */
 rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int *fds,
                                unsigned *n_fds);
+
+/* Whether the next datagram has descriptors. False, too: there is none. */
+bool rz_channel_brings_fds(int fd);
 
 /* A framed stream over a non-blocking socket or pipe. */
 struct rz_frames;

@@ -147,24 +147,38 @@ int rz_data_file_sync(int fd)
     return result == 0 || errno == EINVAL || errno == EROFS ? 0 : errno;
 }
 
-static int set_lock(int fd, short type, int64_t offset, int64_t bytes)
+static int set_lock(int fd, int how, short type, int64_t offset, int64_t bytes)
 {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = bytes};
     int result;
     do {
-        result = fcntl(fd, F_OFD_SETLKW, &lock);
+        result = fcntl(fd, how, &lock);
     } while (result != 0 && errno == EINTR);
-    return result == 0 ? 0 : errno;
+    return result == 0 ? 0 : errno == EACCES ? EAGAIN : errno;
 }
 
 int rz_data_file_lock(int fd, bool alone, int64_t offset, int64_t bytes)
 {
-    return set_lock(fd, alone ? F_WRLCK : F_RDLCK, offset, bytes);
+    return set_lock(fd, F_OFD_SETLKW, alone ? F_WRLCK : F_RDLCK, offset, bytes);
+}
+
+int rz_data_file_try_lock(int fd, bool alone, int64_t offset, int64_t bytes)
+{
+    return set_lock(fd, F_OFD_SETLK, alone ? F_WRLCK : F_RDLCK, offset, bytes);
+}
+
+bool rz_data_file_may_lock(int fd, bool alone, int64_t offset, int64_t bytes)
+{
+    struct flock lock = {.l_type = alone ? F_WRLCK : F_RDLCK,
+                         .l_whence = SEEK_SET,
+                         .l_start = offset,
+                         .l_len = bytes};
+    return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK;
 }
 
 int rz_data_file_unlock(int fd, int64_t offset, int64_t bytes)
 {
-    return set_lock(fd, F_UNLCK, offset, bytes);
+    return set_lock(fd, F_OFD_SETLKW, F_UNLCK, offset, bytes);
 }
 
 int rz_data_file_block(int fd, int64_t *bytes)

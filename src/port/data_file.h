@@ -39,6 +39,10 @@ int rz_data_file_sync(int fd);
  * rz_data_file_unlock, when the file is closed, and with the process. alone: others wait that want
  * any lock of a byte of them; otherwise those that want one alone. */
 int rz_data_file_lock(int fd, bool alone, int64_t offset, int64_t bytes);
+/* The same without waiting. EAGAIN: another opening has a lock that is in the way. */
+int rz_data_file_try_lock(int fd, bool alone, int64_t offset, int64_t bytes);
+/* Whether no lock is in the way now, or that cannot be known. */
+bool rz_data_file_may_lock(int fd, bool alone, int64_t offset, int64_t bytes);
 int rz_data_file_unlock(int fd, int64_t offset, int64_t bytes);
 
 /* The size of the blocks in which the file system prefers to be used. */

@@ -16,7 +16,7 @@
 #define ZFS_MAGIC 0x2fc12fc1
 
 /* Not kept: a process that was restored may be on another host. */
-static uint64_t host_now(void)
+uint64_t rz_file_mark_host(void)
 {
     char text[64] = "";
     uint64_t host = 0;
@@ -45,6 +45,14 @@ static bool is_of_one_host(int fd)
     return found;
 }
 
+/* 0: the file system does not say. */
+static uint64_t made_at(const struct statx *file)
+{
+    return file->stx_mask & STATX_BTIME
+               ? (uint64_t)file->stx_btime.tv_sec * 1000000000 + file->stx_btime.tv_nsec
+               : 0;
+}
+
 static bool identify(int fd, struct rz_file_mark *mark)
 {
     struct stat st;
@@ -52,14 +60,12 @@ static bool identify(int fd, struct rz_file_mark *mark)
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink == 0) {
         return false;
     }
-    bool made =
-        statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &more) == 0 && more.stx_mask & STATX_BTIME;
-    *mark = (struct rz_file_mark){
-        .host = host_now(),
-        .device = st.st_dev,
-        .inode = st.st_ino,
-        .made_ns = made ? (uint64_t)more.stx_btime.tv_sec * 1000000000 + more.stx_btime.tv_nsec : 0,
-        .bytes = (uint64_t)st.st_size};
+    bool known = statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &more) == 0;
+    *mark = (struct rz_file_mark){.host = rz_file_mark_host(),
+                                  .device = st.st_dev,
+                                  .inode = st.st_ino,
+                                  .made_ns = known ? made_at(&more) : 0,
+                                  .bytes = (uint64_t)st.st_size};
     return true;
 }
 
@@ -84,6 +90,20 @@ static bool same_file(const struct rz_file_mark *a, const struct rz_file_mark *b
            (a->host != b->host || a->device == b->device);
 }
 
+bool rz_file_mark_is_gone(const struct rz_file_mark *mark, uint64_t host)
+{
+    struct statx now;
+    if (!(mark->flags & RZ_FILE_LOCAL) || !(mark->flags & RZ_FILE_CREATED) || mark->made_ns == 0 ||
+        host == 0 || mark->host != host) {
+        return false;
+    }
+    if (statx(AT_FDCWD, mark->path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &now) != 0) {
+        return errno == ENOENT || errno == ENOTDIR;
+    }
+    uint64_t made = made_at(&now);
+    return now.stx_ino != mark->inode || (made != 0 && made != mark->made_ns);
+}
+
 enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, bool cut)
 {
     struct rz_file_mark now;
@@ -96,7 +116,7 @@ enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, b
         return errno == ENOENT || errno == ENOTDIR ? RZ_FILE_AS_MARKED : RZ_FILE_CLOSED;
     }
     bool same = identify(fd, &now) && same_file(mark, &now);
-    bool elsewhere = mark->host != host_now() && mark->flags & RZ_FILE_LOCAL;
+    bool elsewhere = mark->host != rz_file_mark_host() && mark->flags & RZ_FILE_LOCAL;
     enum rz_file_mark_result result = same                   ? RZ_FILE_CUT
                                       : created || elsewhere ? RZ_FILE_AS_MARKED
                                                              : RZ_FILE_ANOTHER;

@@ -38,6 +38,15 @@ struct rz_file_mark {
  * refers to. False: it is no regular file, or has no name. */
 bool rz_file_mark_take(int fd, struct rz_file_mark *mark, char path[RZ_FILE_PATH_BYTES]);
 
+/* The host of marks that are taken here. */
+uint64_t rz_file_mark_host(void);
+
+/* Whether nothing is left to do for a mark: it is of a file that was created, on this host, and is
+ * not there any more under its name, which another one may have. Never of a file that another host
+ * serves, which might not answer, nor of one that its file system does not tell from a later one.
+ * host: rz_file_mark_host(). */
+bool rz_file_mark_is_gone(const struct rz_file_mark *mark, uint64_t host);
+
 enum rz_file_mark_result {
     RZ_FILE_AS_MARKED, /* it is no longer than the mark says, or nothing is there any more */
     RZ_FILE_CUT,       /* it was longer, or had been created */

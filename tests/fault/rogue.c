@@ -7,7 +7,8 @@
  *
  * WHEN: early (before MPI_Init, in place of it), loop (between collectives), left (after
  * MPI_Finalize); revoke: as loop, and each message is the revocation of another communicator, which
- * is none. Messages that MPI itself allows to end others (MPI_Abort) are not sent.
+ * is none; lines: the same, and each message asks for a line to the daemon, of which the rogue lets
+ * go of none. Messages that MPI itself allows to end others (MPI_Abort) are not sent.
  */
 #include "base/random.h"
 #include "wire/link_messages.h"
@@ -37,7 +38,7 @@ enum {
 
 static struct rz_random dice;
 static int link_fd = -1;
-static bool revokes; /* and says nothing else */
+static bool revokes, asks_for_lines; /* and says nothing else */
 static uint32_t n_ranks, own_rank;
 static uint8_t bytes[BYTES_MAX], out[BYTES_MAX + 64];
 static char text[BYTES_MAX];
@@ -300,6 +301,12 @@ static bool say_something(void)
         message.revoke.revocation = rz_random_next(&dice);
         return put(out, rz_link_encode(&message, out, RZ_LINK_MESSAGE_MAX));
     }
+    if (asks_for_lines) {
+        message.type = RZ_LINK_GROUP_JOIN;
+        message.group_join.question = rz_random_next(&dice);
+        size_t asked = rz_link_encode(&message, out, RZ_LINK_MESSAGE_MAX);
+        return send(link_fd, out, asked, MSG_NOSIGNAL) >= 0;
+    }
     uint32_t how = below(64);
     size_t n = 0, max = how == 62 ? BYTES_MAX : RZ_LINK_MESSAGE_MAX;
     while (n == 0) {
@@ -425,12 +432,13 @@ int main(int argc, char **argv)
 {
     const char *rank = getenv("RZ_RANK"), *fd = getenv("RZ_LINK_FD");
     if (argc != 4 || !rank || !fd) {
-        fprintf(stderr, "rzrun ... rogue SEED MESSAGES early|loop|left|revoke\n");
+        fprintf(stderr, "rzrun ... rogue SEED MESSAGES early|loop|left|revoke|lines\n");
         return 2;
     }
     int messages = atoi(argv[2]);
     bool early = strcmp(argv[3], "early") == 0, left = strcmp(argv[3], "left") == 0;
     revokes = strcmp(argv[3], "revoke") == 0;
+    asks_for_lines = strcmp(argv[3], "lines") == 0;
     own_rank = (uint32_t)atoi(rank);
     n_ranks = RANKS;
     bool rogue = is_rogue((int)own_rank);

@@ -9,6 +9,7 @@ nothing is left behind.
 import argparse
 import os
 import re
+import resource
 import sys
 import time
 
@@ -24,10 +25,10 @@ DAEMONS = r"(?m)^.*(?:assertion failed|Sanitizer|runtime error|node \d+ (?:has )
 
 
 class Rogues(rig.LaunchTest):
-    def one(self, seed, when, environment=None):
+    def one(self, seed, when, environment=None, **options):
         words = ["-n", "6", "--nodes", "3", "--oversubscribe", "--hb-timeout", "5s", rig.program("rogue"), str(seed),
                  str(OPTIONS.messages), when]
-        result = self.run_it(*words, environment=environment)
+        result = self.run_it(*words, environment=environment, **options)
         told = f"{' '.join([rig.RZRUN, *words])}: status {result.status}\n{result.out}{result.err[-3000:]}"
         self.assertEqual(result.out.count("right\n"), HONEST, told)
         self.assertIn(result.status, STATUSES, told)
@@ -73,6 +74,13 @@ class Rogues(rig.LaunchTest):
         """Daemons remember each until the end of the job."""
         result = self.one(1, "revoke", {"RZ_REVOCATIONS_EACH": "50"})
         self.assertEqual(result.err.count("it has revoked more communicators"), ROGUES, result.err)
+
+    def test_lines_without_end(self):
+        """Each is a descriptor of the daemon, which does not have so many."""
+        def few():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+        result = self.one(1, "lines", preexec_fn=few)
+        self.assertNotIn("its daemon", result.err)
 
 
 if __name__ == "__main__":

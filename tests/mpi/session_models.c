@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sessions, by the argument: "only": without MPI_Init, several and one after another; "world":
- * beside MPI_Init, and after MPI_Finalize; "threads": one in each thread; "outside": MPI_COMM_WORLD
- * without MPI_Init, which ends the program with a sentence.
+ * beside MPI_Init, and after MPI_Finalize; "threads": one in each thread; "pending": they end with
+ * sends of others on their way; "outside": MPI_COMM_WORLD without MPI_Init, which ends the program
+ * with a sentence.
  */
 #include "check.h"
 
@@ -181,6 +182,35 @@ static void beside_world(void)
     close_session(&session);
 }
 
+/* The end of a model waits for no send of another one, which is received after it. */
+static void with_sends_pending(void)
+{
+    enum { BYTES = 1 << 20 };
+    int rank, size;
+    char *data = calloc(1, BYTES), *got = calloc(1, BYTES);
+    MPI_Request of_world, of_session;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    MPI_Session session = open_session(NULL), other = open_session(NULL);
+    MPI_Comm comm = comm_of(session, "mpi://WORLD", "pending");
+    MPI_Isend(data, BYTES, MPI_BYTE, right, 1, MPI_COMM_WORLD, &of_world);
+    MPI_Isend(data, BYTES, MPI_BYTE, right, 2, comm, &of_session);
+    close_session(&other);
+    MPI_Recv(got, BYTES, MPI_BYTE, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&of_world, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    other = open_session(NULL);
+    close_session(&other);
+    MPI_Recv(got, BYTES, MPI_BYTE, left, 2, comm, MPI_STATUS_IGNORE);
+    MPI_Wait(&of_session, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&comm);
+    close_session(&session);
+    free(got);
+    free(data);
+}
+
 static void *in_thread(void *tag)
 {
     for (int round = 0; round < 5; round++) {
@@ -214,6 +244,8 @@ int main(int argc, char **argv)
         only();
     } else if (strcmp(what, "world") == 0) {
         beside_world();
+    } else if (strcmp(what, "pending") == 0) {
+        with_sends_pending();
     } else if (strcmp(what, "threads") == 0) {
         in_threads();
     } else {

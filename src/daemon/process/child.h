@@ -57,12 +57,16 @@ struct rz_child {
     bool not_executed;
     uint32_t refusals;    /* how many of its messages were answered by REFUSED */
     bool store_refused;   /* it was told that its checkpoint pieces are not kept */
+    uint64_t stored;      /* the greatest number of a checkpoint piece that it has sent */
     bool marked;          /* it has marked an iteration (RZ_Progress_mark) */
     uint64_t iteration;   /* the last one marked */
     uint32_t revocations; /* how many communicators it was the first to revoke */
-    uint64_t progress;    /* its progress counter, as the watchdog last saw it */
-    rz_time progress_at;  /* when the counter changed last */
-    rz_time stuck;        /* since when it makes no progress, less its time without a processor */
+    /* Whose failures it has acknowledged: pairs of slot and incarnation, sorted. Allocated. */
+    uint64_t *acknowledged;
+    uint32_t n_acknowledged;
+    uint64_t progress;   /* its progress counter, as the watchdog last saw it */
+    rz_time progress_at; /* when the counter changed last */
+    rz_time stuck;       /* since when it makes no progress, less its time without a processor */
     struct rz_run_look run;
     uint32_t reached_epoch;
     enum rz_recover_phase reached_phase;

@@ -244,6 +244,7 @@ static void process_free(struct rz_child *p)
         }
     }
     free(p->ep_address);
+    free(p->acknowledged);
     free(p);
 }
 

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/trace.h"
 #include "port/channel.h"
+#include "port/descriptor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,9 @@ struct rz_link_router {
         rz_link_handler_fn call;
         void *arg;
     } handler[RZ_LINK_TYPE_COUNT];
+    /* A reserve: the descriptors of one message find room when nothing else does. -1: none. */
+    int spare[RZ_CHANNEL_FDS_MAX];
+    bool scarce; /* the user was told that descriptors are */
     uint8_t buffer[RZ_LINK_MESSAGE_MAX];
 };
 
@@ -135,6 +139,40 @@ static void on_link_message(const struct rz_link_router *router, struct rz_child
     }
 }
 
+static void spare_keep(struct rz_link_router *router)
+{
+    for (size_t i = 0; i < RZ_CHANNEL_FDS_MAX; i++) {
+        if (router->spare[i] < 0 && rz_descriptor_nothing(&router->spare[i]) != RZ_OK) {
+            router->spare[i] = -1;
+            return;
+        }
+    }
+}
+
+static void spare_release(struct rz_link_router *router)
+{
+    for (size_t i = 0; i < RZ_CHANNEL_FDS_MAX; i++) {
+        if (router->spare[i] >= 0) {
+            rz_descriptor_close(router->spare[i]);
+            router->spare[i] = -1;
+        }
+    }
+}
+
+/* The message is lost, so the job cannot go on; no process is to blame. */
+static void no_descriptors(struct rz_link_router *router, const struct rz_child *p)
+{
+    const struct rz_own_node *own = router->children->own;
+    char words[160];
+    if (router->scarce || own->membership.ending) {
+        return;
+    }
+    router->scarce = true;
+    snprintf(words, sizeof(words), "its daemon, of node %u, cannot take what it sends: %s",
+             own->job.node, rz_status_text(RZ_ERR_NO_DESCRIPTORS));
+    rz_report_aborted(&own->report, p->rank, EXIT_FAILURE, words);
+}
+
 /* Receives one message. False: there is none now, or the link has ended. */
 static bool receive(struct rz_child *p)
 {
@@ -145,10 +183,21 @@ static bool receive(struct rz_child *p)
     if (p->link.fd < 0) {
         return false;
     }
+    bool brings = rz_channel_brings_fds(p->link.fd);
+    if (brings) {
+        spare_release(router);
+    }
     rz_status_t status =
         rz_channel_receive(p->link.fd, router->buffer, sizeof(router->buffer), &n, fds, &n_fds);
+    if (brings) {
+        spare_keep(router);
+    }
     if (status == RZ_IN_PROGRESS) {
         return false;
+    }
+    if (status == RZ_ERR_NO_DESCRIPTORS) {
+        no_descriptors(router, p);
+        return true;
     }
     if (status == RZ_ERR_MALFORMED) {
         rz_child_kill(p, "oversized message on its link");
@@ -254,11 +303,18 @@ rz_status_t rz_link_router_open(struct rz_link_router **result, struct rz_childr
         return RZ_ERR_NO_MEMORY;
     }
     router->children = children;
+    for (size_t i = 0; i < RZ_CHANNEL_FDS_MAX; i++) {
+        router->spare[i] = -1;
+    }
+    spare_keep(router);
     *result = router;
     return RZ_OK;
 }
 
 void rz_link_router_close(struct rz_link_router *router)
 {
+    if (router) {
+        spare_release(router);
+    }
     free(router);
 }

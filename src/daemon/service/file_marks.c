@@ -3,20 +3,24 @@
 #include "daemon/service/file_marks.h"
 
 #include "base/no_memory.h"
+#include "base/random.h"
 #include "port/descriptor.h"
 #include "port/file_mark.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Marks are in the list of all, by number, in that of their rank, and in two tables. */
 struct file_mark {
-    struct file_mark *next;
-    uint64_t number; /* 1, 2, ... at this daemon */
-    uint32_t rank;   /* whose process made it */
-    uint64_t moment; /* of the last snapshot before it */
-    rz_id owner;     /* the node that takes care of its second copy */
-    rz_id kept_by;   /* of an own one; RZ_ID_NONE: by no other, or by all */
-    uint32_t given;  /* the newest epoch in which a process was told to restore it */
+    struct file_mark *next, *prev, *next_of_rank;
+    struct file_mark *next_same, *next_number; /* in a bucket of a table */
+    uint64_t number;                           /* 1, 2, ... at this daemon */
+    uint32_t rank;                             /* whose process made it */
+    uint64_t moment;                           /* of the last snapshot before it */
+    rz_id owner;                               /* the node that takes care of its second copy */
+    rz_id kept_by;  /* of an own one; RZ_ID_NONE: by no other, or by all */
+    uint32_t given; /* the newest epoch in which a process was told to restore it */
     struct rz_file_mark file;
     char path[];
 };
@@ -34,16 +38,86 @@ struct unconfirmed_mark {
     int waiter; /* of the process; -1: it does not wait */
 };
 
+/* The marks of one rank. */
+struct rank_marks {
+    struct file_mark *first, **last; /* the oldest first; last: valid if first is not NULL */
+    uint32_t n;
+    uint32_t made;    /* since the files of all were looked at */
+    uint64_t newest;  /* the greatest moment of a mark */
+    uint64_t dropped; /* 1 and the greatest moment of one that was dropped, though it may be needed;
+                         0: none */
+    uint64_t told;    /* 1 and the last moment for which the user was told so */
+    rz_id owner;      /* of the last mark */
+};
+
 struct rz_file_marks {
     struct rz_file_marks_config config;
     const struct rz_own_node *own; /* copied from config */
-    struct file_mark *first, **last;
-    uint32_t n;
+    struct file_mark *first, *last;
+    struct rank_marks *ranks;         /* [n_slots] */
+    struct file_mark **same, **under; /* [n_buckets], a power of two: by same_marked, by number */
+    uint32_t n, n_buckets, each;
     uint64_t number;
     struct unconfirmed_mark *unconfirmed;
 };
 
-/* ---- The list ---- */
+/* ---- The tables ---- */
+
+static uint32_t same_bucket(const struct rz_file_marks *marks, uint32_t rank, uint64_t moment,
+                            const struct rz_file_mark *file)
+{
+    uint64_t hash = rz_mix(rz_mix(rz_mix(rank, moment), file->inode), file->made_ns);
+    return (uint32_t)hash & (marks->n_buckets - 1);
+}
+
+static uint32_t number_bucket(const struct rz_file_marks *marks, uint64_t number)
+{
+    return (uint32_t)number & (marks->n_buckets - 1);
+}
+
+static void table_add(struct rz_file_marks *marks, struct file_mark *mark)
+{
+    struct file_mark **same =
+        &marks->same[same_bucket(marks, mark->rank, mark->moment, &mark->file)];
+    struct file_mark **under = &marks->under[number_bucket(marks, mark->number)];
+    mark->next_same = *same;
+    mark->next_number = *under;
+    *same = *under = mark;
+}
+
+static void table_remove(struct rz_file_marks *marks, const struct file_mark *mark)
+{
+    struct file_mark **at = &marks->same[same_bucket(marks, mark->rank, mark->moment, &mark->file)];
+    while (*at != mark) {
+        at = &(*at)->next_same;
+    }
+    *at = mark->next_same;
+    at = &marks->under[number_bucket(marks, mark->number)];
+    while (*at != mark) {
+        at = &(*at)->next_number;
+    }
+    *at = mark->next_number;
+}
+
+static void table_grow(struct rz_file_marks *marks)
+{
+    enum { FIRST = 64 };
+    if (marks->n < marks->n_buckets) {
+        return;
+    }
+    marks->n_buckets = marks->n_buckets ? 2 * marks->n_buckets : FIRST;
+    free(marks->same);
+    free(marks->under);
+    marks->same = calloc(marks->n_buckets, sizeof(struct file_mark *));
+    marks->under = calloc(marks->n_buckets, sizeof(struct file_mark *));
+    rz_need_memory(marks->same, "for the lengths of files");
+    rz_need_memory(marks->under, "for the lengths of files");
+    for (struct file_mark *mark = marks->first; mark; mark = mark->next) {
+        table_add(marks, mark);
+    }
+}
+
+/* ---- The lists ---- */
 
 static bool same_marked(const struct file_mark *mark, uint32_t rank, uint64_t moment,
                         const struct rz_file_mark *file)
@@ -53,13 +127,69 @@ static bool same_marked(const struct file_mark *mark, uint32_t rank, uint64_t mo
            mark->file.made_ns == file->made_ns && strcmp(mark->path, file->path) == 0;
 }
 
-static void drop_oldest(struct rz_file_marks *marks)
+/* The one at *at, a place in the list of its rank. */
+static void forget_mark(struct rz_file_marks *marks, struct file_mark **at)
 {
-    struct file_mark *mark = marks->first;
-    marks->first = mark->next;
-    marks->last = marks->first ? marks->last : &marks->first;
+    struct file_mark *mark = *at;
+    struct rank_marks *of = &marks->ranks[mark->rank];
+    *at = mark->next_of_rank;
+    of->last = *at ? of->last : at;
+    of->n--;
+    *(mark->prev ? &mark->prev->next : &marks->first) = mark->next;
+    *(mark->next ? &mark->next->prev : &marks->last) = mark->prev;
+    table_remove(marks, mark);
     marks->n--;
     free(mark);
+}
+
+static void drop_oldest(struct rz_file_marks *marks, uint32_t rank)
+{
+    struct rank_marks *of = &marks->ranks[rank];
+    uint64_t moment = of->first->moment;
+    of->dropped = of->dropped > moment ? of->dropped : moment + 1;
+    forget_mark(marks, &of->first);
+    if (moment < of->newest || of->told > moment || of->owner != marks->own->job.node) {
+        return;
+    }
+    of->told = moment + 1;
+    rz_report_log(&marks->own->report, 0,
+                  "rank %u has opened more than %u files for writing since its last snapshot, and "
+                  "how long all of them were is not kept: before the next snapshot a failure "
+                  "restarts the program from its start",
+                  rank, marks->each);
+}
+
+/* Programs make many files that they remove again: there is nothing to cut. Those of a few new
+ * marks are not worth a look at all. */
+static void make_room(struct rz_file_marks *marks, const struct file_mark *newest)
+{
+    uint32_t rank = newest->rank;
+    struct rank_marks *of = &marks->ranks[rank];
+    if (of->n > marks->each && of->made > marks->each / 4) {
+        uint64_t host = rz_file_mark_host();
+        of->made = 0;
+        for (struct file_mark **at = &of->first; *at != newest;) {
+            if (rz_file_mark_is_gone(&(*at)->file, host)) {
+                forget_mark(marks, at);
+            } else {
+                at = &(*at)->next_of_rank;
+            }
+        }
+    }
+    while (of->n > marks->each) {
+        drop_oldest(marks, rank);
+    }
+}
+
+static struct file_mark *find_mark(const struct rz_file_marks *marks, uint32_t rank,
+                                   uint64_t moment, const struct rz_file_mark *file)
+{
+    struct file_mark *mark =
+        marks->n > 0 ? marks->same[same_bucket(marks, rank, moment, file)] : NULL;
+    while (mark && !same_marked(mark, rank, moment, file)) {
+        mark = mark->next_same;
+    }
+    return mark;
 }
 
 /* One that is known already keeps the least length: it was made again after a failure. */
@@ -67,29 +197,37 @@ static struct file_mark *put_mark(struct rz_file_marks *marks, uint32_t rank, ui
                                   rz_id owner, const struct rz_file_mark *file)
 {
     size_t bytes = strlen(file->path) + 1;
-    for (struct file_mark *mark = marks->first; mark; mark = mark->next) {
-        if (same_marked(mark, rank, moment, file)) {
-            mark->file.bytes = file->bytes < mark->file.bytes ? file->bytes : mark->file.bytes;
-            mark->file.flags |= file->flags;
-            mark->owner = owner;
-            return mark;
-        }
+    struct rank_marks *of = &marks->ranks[rank];
+    struct file_mark *mark = find_mark(marks, rank, moment, file);
+    of->owner = owner;
+    if (mark) {
+        mark->file.bytes = file->bytes < mark->file.bytes ? file->bytes : mark->file.bytes;
+        mark->file.flags |= file->flags;
+        mark->owner = owner;
+        return mark;
     }
-    struct file_mark *mark = malloc(sizeof(*mark) + bytes);
+    mark = malloc(sizeof(*mark) + bytes);
     rz_need_memory(mark, "for the length of a file");
     *mark = (struct file_mark){.number = ++marks->number,
                                .rank = rank,
                                .moment = moment,
                                .owner = owner,
                                .kept_by = RZ_ID_NONE,
+                               .prev = marks->last,
                                .file = *file};
     memcpy(mark->path, file->path, bytes);
     mark->file.path = mark->path;
-    *marks->last = mark;
-    marks->last = &mark->next;
-    if (++marks->n > RZ_FILE_MARKS_MAX) {
-        drop_oldest(marks);
-    }
+    table_grow(marks);
+    *(marks->last ? &marks->last->next : &marks->first) = mark;
+    marks->last = mark;
+    *(of->first ? of->last : &of->first) = mark;
+    of->last = &mark->next_of_rank;
+    table_add(marks, mark);
+    marks->n++;
+    of->n++;
+    of->made++;
+    of->newest = moment > of->newest ? moment : of->newest;
+    make_room(marks, mark);
     return mark;
 }
 
@@ -190,6 +328,10 @@ void rz_file_marks_node_failed(void *arg, rz_id node, bool proof, bool first)
 {
     struct rz_file_marks *marks = arg;
     (void)proof;
+    for (uint32_t slot = 0; first && slot < marks->own->job.n_slots; slot++) {
+        struct rank_marks *of = &marks->ranks[slot];
+        of->owner = of->owner == node ? marks->own->job.node : of->owner;
+    }
     for (struct file_mark *mark = first ? marks->first : NULL; mark; mark = mark->next) {
         bool mine = mark->owner == marks->own->job.node && mark->kept_by == node;
         if (mark->owner == node || mine) {
@@ -262,14 +404,47 @@ static bool is_for(const struct rz_file_marks *marks, const struct file_mark *ma
     return here ? mark->rank == p->rank : mark->given < epoch;
 }
 
+/* The first one that may have a greater number than this one, which was given before. */
+static struct file_mark *after_number(const struct rz_file_marks *marks, uint64_t number)
+{
+    struct file_mark *mark =
+        marks->n > 0 && number > 0 ? marks->under[number_bucket(marks, number)] : NULL;
+    while (mark && mark->number != number) {
+        mark = mark->next_number;
+    }
+    return mark ? mark->next : marks->first;
+}
+
+/* A mark that this node should have is not there any more: files would have what is rolled back. */
+static bool refuses_restore(const struct rz_file_marks *marks, struct rz_child *p, uint64_t since)
+{
+    for (uint32_t slot = 0; slot < marks->own->job.n_slots; slot++) {
+        const struct rank_marks *of = &marks->ranks[slot];
+        if (of->dropped > since && of->owner == marks->own->job.node) {
+            char why[160];
+            snprintf(why, sizeof(why),
+                     "rank %u has opened more than %u files for writing after it, and how long all "
+                     "of them were is not known",
+                     slot, marks->each);
+            marks->config.unrestored(marks->config.arg, p, why);
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool on_ask_mark(void *arg, struct rz_child *p, const struct rz_link_message *message,
                         int *fd)
 {
     struct rz_file_marks *marks = arg;
     const struct rz_link_file_mark_ask *asked = &message->file_mark_ask;
+    struct file_mark *mark = after_number(marks, asked->after);
     struct rz_link_message answer = {.type = RZ_LINK_FILE_MARK_IS, .file_mark_is = {.path = ""}};
     (void)fd;
-    for (struct file_mark *mark = marks->first; mark; mark = mark->next) {
+    if (p->restoring && refuses_restore(marks, p, asked->since)) {
+        return true; /* it is ended with its epoch */
+    }
+    for (; mark; mark = mark->next) {
         if (mark->number > asked->after && mark->moment >= asked->since &&
             is_for(marks, mark, p, asked->epoch)) {
             const struct rz_file_mark *file = &mark->file;
@@ -285,6 +460,14 @@ static bool on_ask_mark(void *arg, struct rz_child *p, const struct rz_link_mess
 
 /* ---- Begin and end ---- */
 
+/* The variable makes it less, for tests. */
+static uint32_t marks_each(void)
+{
+    const char *text = getenv("RZ_FILE_MARKS_EACH");
+    unsigned long each = text ? strtoul(text, NULL, 10) : 0;
+    return each > 0 && each < RZ_FILE_MARKS_EACH ? (uint32_t)each : RZ_FILE_MARKS_EACH;
+}
+
 rz_status_t rz_file_marks_open(struct rz_file_marks **result,
                                const struct rz_file_marks_config *config)
 {
@@ -298,7 +481,12 @@ rz_status_t rz_file_marks_open(struct rz_file_marks **result,
     }
     marks->config = *config;
     marks->own = config->own;
-    marks->last = &marks->first;
+    marks->each = marks_each();
+    marks->ranks = calloc(config->own->job.n_slots, sizeof(*marks->ranks));
+    if (!marks->ranks) {
+        free(marks);
+        return RZ_ERR_NO_MEMORY;
+    }
     rz_link_router_handle(config->router, RZ_LINK_FILE_MARK, on_file_mark, marks);
     rz_link_router_handle(config->router, RZ_LINK_FILE_MARK_ASK, on_ask_mark, marks);
     rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_FILE_MARK, on_file_mark_copy,
@@ -318,7 +506,10 @@ void rz_file_marks_close(struct rz_file_marks *marks)
         confirm_mark(marks, &marks->unconfirmed);
     }
     while (marks->first) {
-        drop_oldest(marks);
+        forget_mark(marks, &marks->ranks[marks->first->rank].first);
     }
+    free(marks->same);
+    free(marks->under);
+    free(marks->ranks);
     free(marks);
 }

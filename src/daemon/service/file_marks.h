@@ -8,8 +8,9 @@
  *
  * A mark belongs to the moment of the last snapshot before it; one of a file that was emptied, to
  * that of the last one that had the file open, which is of no use then. It is needed as long as the
- * job may go back to that snapshot, or to an earlier one; of more than RZ_FILE_MARKS_MAX the oldest
- * are dropped.
+ * job may go back to that snapshot, or to an earlier one. A daemon keeps RZ_FILE_MARKS_EACH of each
+ * rank. Of more those are forgotten whose file was created after the snapshot and is gone; then the
+ * oldest of this rank are dropped, and the job does not go back to a snapshot before them.
  */
 #ifndef RZ_DAEMON_FILE_MARKS_H
 #define RZ_DAEMON_FILE_MARKS_H
@@ -20,13 +21,16 @@
 
 struct rz_file_marks;
 
-#define RZ_FILE_MARKS_MAX 65536 /* that a daemon keeps */
+#define RZ_FILE_MARKS_EACH 16384 /* of each rank, that a daemon keeps */
 
 struct rz_file_marks_config {
     const struct rz_own_node *own;
     struct rz_link_router *router;
     struct rz_overlay *overlay;
     struct rz_overlay_router *overlay_router;
+    /* The process cannot become the image that it was given (rz_store_unrestored). */
+    void (*unrestored)(void *arg, struct rz_child *process, const char *why);
+    void *arg;
 };
 
 /* In a job without RZ_JOB_REWIND there is nothing to mark: *marks is NULL. */

@@ -13,6 +13,7 @@
 #include "proto/diagnose/diagnose.h"
 #include "wire/cursor.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -442,10 +443,22 @@ static void line_sent(void *arg)
     (void)arg;
 }
 
+static uint32_t lines_of(const struct rz_groups *groups, const struct rz_child *p)
+{
+    uint32_t n = 0;
+    for (const struct line *line = groups->lines; line; line = line->next) {
+        n += line->slot == p->rank && line->incarnation == p->incarnation;
+    }
+    return n;
+}
+
 /* Opens a line; *fd is the thread's end. */
 static rz_status_t line_open(struct rz_groups *groups, struct rz_child *p, int *fd)
 {
     int fds[2];
+    if (lines_of(groups, p) >= RZ_GROUP_LINES_EACH) {
+        return RZ_ERR_TOO_MANY;
+    }
     rz_status_t status = rz_channel_pair(fds);
     if (status != RZ_OK) {
         return status;
@@ -480,11 +493,12 @@ static rz_status_t open_ends(struct rz_groups *groups, struct rz_child *p,
     if (status == RZ_OK) {
         status = line_open(groups, p, &fds[1]);
     }
+    rz_status_t why = errno == EMFILE ? RZ_ERR_NO_DESCRIPTORS : status;
     if (status != RZ_OK && fds[0] >= 0) {
         close(fds[0]);
         fds[0] = -1;
     }
-    return status;
+    return status == RZ_ERR_SYSTEM ? why : status;
 }
 
 static bool on_join(void *arg, struct rz_child *p, const struct rz_link_message *told, int *fd)
@@ -591,8 +605,8 @@ void rz_groups_process_failed(void *arg, uint32_t slot, uint32_t incarnation, en
     lines_close(groups, slot, incarnation);
 }
 
-/* Each of a process's monitors, of which there are at most 64, has rounds and voters. */
-enum { GROUPS_MAX = 128 };
+/* Each of a process's monitors has rounds and voters. */
+enum { GROUPS_MAX = 2 * RZ_GROUP_LINES_EACH };
 
 static void open_core(struct rz_groups *groups)
 {

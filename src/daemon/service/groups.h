@@ -17,6 +17,10 @@ struct rz_groups;
 
 #define RZ_GROUP_NAME_MAX 256 /* bytes */
 
+/* How many monitors one process may have at a time: each has a line to the daemon, of which a
+ * process that never lets go of them would otherwise use up all descriptors. */
+#define RZ_GROUP_LINES_EACH 64
+
 struct rz_groups_config {
     const struct rz_own_node *own;
     const struct rz_children *children;

@@ -3,6 +3,7 @@
  * failures, ABORT, BYE, closed lanes, and revocations. */
 #include "daemon/service/link_service.h"
 
+#include "base/idset.h"
 #include "base/no_memory.h"
 #include "base/trace.h"
 #include "daemon/process/share.h"
@@ -154,6 +155,33 @@ static struct rz_link_process *pairs_of(const struct rz_child *p, const uint8_t 
     return NULL;
 }
 
+/* A rank learns of failures by its daemon. Or the process was spawned: its parents may end it, and
+ * say so before. */
+static bool may_acknowledge(const struct rz_membership *membership,
+                            const struct rz_link_process *process)
+{
+    const struct rz_membership_slot *slot = &membership->slots[process->slot];
+    return process->incarnation <= slot->failed ||
+           (process->incarnation == slot->incarnation &&
+            rz_membership_has_failed(membership, process->slot)) ||
+           rz_membership_is_spawned(membership, process->slot, process->incarnation);
+}
+
+/* False: it is known that p has acknowledged it. */
+static bool note_acknowledged(struct rz_child *p, const struct rz_link_process *process)
+{
+    uint64_t item = (uint64_t)process->slot << 32 | process->incarnation;
+    uint32_t n = p->n_acknowledged;
+    if (rz_items_contain(p->acknowledged, n, item)) {
+        return false;
+    }
+    if ((n & (n - 1)) == 0) { /* the room is the next power of two */
+        p->acknowledged = realloc(p->acknowledged, (n ? 2 * n : 1) * sizeof(*p->acknowledged));
+        rz_need_memory(p->acknowledged, "for acknowledged failures");
+    }
+    return rz_items_insert(p->acknowledged, &p->n_acknowledged, n + 1, item);
+}
+
 static bool on_acknowledged(void *arg, struct rz_child *p, const struct rz_link_message *message,
                             int *fd)
 {
@@ -162,6 +190,10 @@ static bool on_acknowledged(void *arg, struct rz_child *p, const struct rz_link_
     uint32_t n;
     struct rz_link_process *pairs = pairs_of(p, told->processes, told->processes_length, &n);
     for (uint32_t i = 0; pairs && i < n; i++) {
+        if (!may_acknowledge(&p->all->own->membership, &pairs[i]) ||
+            !note_acknowledged(p, &pairs[i])) {
+            continue;
+        }
         rz_report_event(&p->all->own->report,
                         &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_ACKNOWLEDGED,
                                                   .epoch = p->all->own->membership.epoch,

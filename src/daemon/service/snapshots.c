@@ -111,12 +111,19 @@ static void snapshot_due(evutil_socket_t fd, short what, void *arg)
 static bool on_over(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
 {
     struct rz_snapshots *snapshots = arg;
-    (void)p, (void)fd;
-    if (message->snapshot_over.epoch == snapshots->epoch &&
-        message->snapshot_over.attempt > snapshots->over) {
+    const struct rz_link_snapshot_over *told = &message->snapshot_over;
+    (void)fd;
+    if (told->epoch != snapshots->epoch) {
+        return true;
+    }
+    /* It takes part in what its board asks for, and has sent its image before. */
+    if (told->attempt > snapshots->wanted || told->number > p->stored) {
+        return false;
+    }
+    if (told->attempt > snapshots->over) {
         rz_time now = rz_clock_now();
-        snapshots->over = message->snapshot_over.attempt;
-        rz_snapshot_pace_ends(&snapshots->pace, message->snapshot_over.number, now);
+        snapshots->over = told->attempt;
+        rz_snapshot_pace_ends(&snapshots->pace, told->number, now);
         arm_next(snapshots, now);
     }
     return true;

@@ -42,6 +42,7 @@ static bool on_want_piece(void *arg, struct rz_child *p, const struct rz_link_me
 
 static bool on_store(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
 {
+    p->stored = message->store.number > p->stored ? message->store.number : p->stored;
     if (refuses_store(p)) {
         return true;
     }

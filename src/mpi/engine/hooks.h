@@ -66,7 +66,8 @@ struct rz_hooks {
     int (*begin)(void);
     /* MPI_Finalize was called: the program will receive and begin nothing more. */
     void (*last_call)(void);
-    /* Whether all messages that were sent are on their way. */
+    /* Whether all messages that the library itself has sent are on their way; those of requests:
+     * rz_requests_sent. */
     bool (*is_sent)(void);
     /* No new request of another process is served any more. */
     void (*retire)(void);

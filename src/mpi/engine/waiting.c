@@ -6,6 +6,7 @@
  */
 #include "mpi/engine/waiting.h"
 
+#include "base/assert.h"
 #include "mpi/chapter.h"
 #include "port/clock.h"
 #include "port/processor.h"
@@ -17,8 +18,8 @@
 /* No sleep is longer (rz_wait_sleep_ns). */
 #define SLEEP_MAX (100 * RZ_MILLISECOND)
 
-/* Without a runtime nothing rings the doorbell: what can only be polled is polled at this
- * interval. */
+/* Without a runtime nothing rings the doorbell, nor does a lock of another program: what can only
+ * be polled is polled at this interval. */
 #define SLEEP_ALONE RZ_MILLISECOND
 
 /* A thread tries so often to get the lock before it sleeps for it; a thread that gives the lock
@@ -39,6 +40,8 @@ static _Atomic unsigned queued; /* threads that want the lock and did not get it
 static _Atomic unsigned turns;  /* how often such a thread got it */
 static unsigned beside;         /* threads that sleep on the condition, not on the doorbell */
 static uint64_t completions_at_sleep_beside;
+
+static unsigned looking; /* operations that wait for what rings no doorbell */
 
 static unsigned callers;   /* calls that are inside, if threads share the engine */
 static uint64_t entries;   /* calls that have come in */
@@ -288,6 +291,12 @@ static bool engine_sleep(rz_time longest_ns, const struct awaited_end *end)
     return sleep_on_doorbell(timeout_ns, end);
 }
 
+void rz_engine_looks(bool looks)
+{
+    rz_assert(looks || looking > 0);
+    looking += looks ? 1 : (unsigned)-1;
+}
+
 void rz_engine_yield(void)
 {
     rz_engine_unlock_for_user();
@@ -374,7 +383,8 @@ static bool take_step(enum rz_wait_step step, struct rz_wait_course *course,
     case RZ_WAIT_SLEEP:
         if (!rz_engine.waiting.sleepless) {
             rz_time begun = rz_clock_now();
-            bool ended = engine_sleep(rz_wait_sleep_ns(course, SLEEP_MAX), end);
+            bool ended =
+                engine_sleep(rz_wait_sleep_ns(course, looking ? SLEEP_ALONE : SLEEP_MAX), end);
             rz_wait_slept(course, rz_clock_now() - begun);
             return ended;
         }

@@ -19,6 +19,10 @@ extern bool rz_engine_shared RZ_OWN;
 void rz_engine_enter(void);
 void rz_engine_leave(void);
 
+/* An operation waits for something that rings no doorbell, a lock of another program: until it says
+ * false, no sleep of a waiting call is longer than 1 ms. The lock is held. */
+void rz_engine_looks(bool looks);
+
 /* How many calls are inside the engine, with this one. The lock is held. */
 unsigned rz_engine_callers(void);
 

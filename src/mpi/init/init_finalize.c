@@ -25,6 +25,7 @@
 #include "mpi/init/debug_gate.h"
 #include "mpi/init/layers.h"
 #include "mpi/init/streams.h"
+#include "mpi/request/request.h"
 #include "mpi/rewind/rewind_restore.h"
 #include "mpi/rewind/rewind_snapshot.h"
 #include "mpi/type/attribute.h"
@@ -197,13 +198,12 @@ int rzm_get_processor_name(char *name, int *resultlen)
  * After MPIX_Reinit a process ends without another barrier, and the processes of other nodes are
  * not told. Messages of agreements may still be on their way to it, which it did not wait for.
  */
-static bool all_sent(void *arg)
+static bool all_sent(void *session)
 {
-    (void)arg;
     if (rz_engine.reinit_entered && rz_epoch_phase_on_board() >= RZ_PHASE_LEFT) {
         rz_peers_end_broken();
     }
-    return rz_hooks_is_sent();
+    return rz_hooks_is_sent() && rz_requests_sent(*(const uint64_t *)session);
 }
 
 /*
@@ -243,10 +243,10 @@ static void engine_close(void)
     library.left = true;
 }
 
-int rz_init_all_sent(const char *call)
+int rz_init_all_sent(const char *call, uint64_t session)
 {
     struct rz_blocked blocked = {.call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
-    return rz_engine.info->alone ? MPI_SUCCESS : rz_engine_wait(&blocked, all_sent, NULL);
+    return rz_engine.info->alone ? MPI_SUCCESS : rz_engine_wait(&blocked, all_sent, &session);
 }
 
 int rzm_finalize(void)
@@ -265,7 +265,7 @@ int rzm_finalize(void)
         rz_hooks_last_call();
     }
     RZ_TRACE(FINALIZE, 0, 0, 0);
-    error = rz_init_all_sent("MPI_Finalize");
+    error = rz_init_all_sent("MPI_Finalize", rz_sessions_open > 0 ? 0 : RZ_SESSION_ANY);
     if (error == MPI_SUCCESS && !library.had_session && !rz_engine.info->alone) {
         error = finalize_barrier("MPI_Finalize");
     }
@@ -293,7 +293,7 @@ static void leave_at_exit(void)
         return;
     }
     rz_engine_enter();
-    int error = rz_init_all_sent(call);
+    int error = rz_init_all_sent(call, RZ_SESSION_ANY);
     if (error == MPI_SUCCESS && !rz_engine.info->alone) {
         error = finalize_barrier(call);
     }

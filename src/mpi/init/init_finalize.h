@@ -6,6 +6,8 @@
 #ifndef RZ_MPI_LIFE_H
 #define RZ_MPI_LIFE_H
 
+#include <stdint.h>
+
 /*
  * A session is about to open: the library runs when this returns MPI_SUCCESS. The first session of
  * a process waits for all other processes of the job, as MPI_Init does. MPI_ERR_OTHER: the library
@@ -13,8 +15,9 @@
  */
 int rz_init_session_begins(void);
 
-/* Waits until the messages that this process has sent need it no more. MPI_SUCCESS or
- * RZM_ROLLBACK. */
-int rz_init_all_sent(const char *call);
+/* Waits until the messages that this process has sent need it no more: those of requests of the
+ * session (request.h, RZ_SESSION_ANY: of all), and those of the library itself, which need only
+ * that their receivers call MPI. MPI_SUCCESS or RZM_ROLLBACK. */
+int rz_init_all_sent(const char *call, uint64_t session);
 
 #endif

@@ -13,6 +13,7 @@
 #include "mpi/core/errhandler.h"
 #include "mpi/init/init_finalize.h"
 #include "mpi/monitor/monitors.h"
+#include "mpi/request/request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +73,10 @@ int rzm_session_init(struct rz_info *info, struct rz_errhandler *errhandler,
 int rzm_session_finalize(struct rz_session *session)
 {
     int error = rz_engine_begin();
-    error = error != MPI_SUCCESS ? error : rz_init_all_sent("MPI_Session_finalize");
+    bool last = rz_sessions_open == 1 && rz_world != RZ_PHASE_RUNNING;
+    error = error != MPI_SUCCESS
+                ? error
+                : rz_init_all_sent("MPI_Session_finalize", last ? RZ_SESSION_ANY : session->id);
     if (error == MPI_SUCCESS) {
         rz_send_buffer_session_ends(session->id);
         rz_session_end(session);

@@ -2,6 +2,7 @@
 /* One access of a process. */
 #include "mpi/io/access.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static int check(const struct rz_view *view, MPI_Count place, MPI_Count count, MPI_Count element,
@@ -123,6 +124,27 @@ int rz_file_lock(const struct rz_access *access)
     rz_access_span(access, &begin, &end);
     return rz_file_system_error(
         file->system->lock(file->stored, access->writes, begin, end - begin), "lock", file->name);
+}
+
+int rz_file_try_lock(const struct rz_access *access, bool *busy)
+{
+    MPI_Offset begin, end;
+    const struct rz_file *file = access->file;
+    *busy = false;
+    if (!file->atomic || access->bytes == 0) {
+        return MPI_SUCCESS;
+    }
+    rz_access_span(access, &begin, &end);
+    int cause = file->system->try_lock(file->stored, access->writes, begin, end - begin);
+    *busy = cause == EAGAIN;
+    return rz_file_system_error(*busy ? 0 : cause, "lock", file->name);
+}
+
+bool rz_file_may_lock(const struct rz_access *access)
+{
+    MPI_Offset begin, end;
+    rz_access_span(access, &begin, &end);
+    return access->file->system->may_lock(access->file->stored, access->writes, begin, end - begin);
 }
 
 void rz_file_unlock(const struct rz_access *access)

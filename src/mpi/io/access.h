@@ -39,8 +39,14 @@ int rz_access_begin(struct rz_access *access, struct rz_file *file, bool writes,
 int rz_access_move(struct rz_access *access, MPI_Count place);
 
 /* In atomic mode: waits until no other process accesses the same part of the file, and keeps it
- * until rz_file_unlock. Otherwise nothing. */
+ * until rz_file_unlock. Otherwise nothing. Of a thread that does not hold the engine. */
 int rz_file_lock(const struct rz_access *access);
+
+/* The same of a call, which must not wait there, for others would wait for the engine. *busy: there
+ * is no lock, and no error; try again when rz_file_may_lock says so, at least each time that the
+ * engine looks (rz_engine_looks). */
+int rz_file_try_lock(const struct rz_access *access, bool *busy);
+bool rz_file_may_lock(const struct rz_access *access);
 void rz_file_unlock(const struct rz_access *access);
 
 /* How many etypes the program asked for. */

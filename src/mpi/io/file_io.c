@@ -59,13 +59,34 @@ static int begin_shared(struct rz_access *access, struct rz_file *file, bool wri
 
 /* ---- The rest of a blocking call ---- */
 
-static int run_access(int error, struct rz_access *access, MPI_Status *status)
+static bool may_lock(void *access)
+{
+    return rz_file_may_lock(access);
+}
+
+/* Others of this process go on while another program, or another rank, has the lock. */
+static int lock_access(struct rz_access *access, const char *call)
+{
+    bool busy;
+    int error = rz_file_try_lock(access, &busy);
+    const struct rz_blocked blocked = {
+        .call = call, .comm = access->file->comm, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    while (error == MPI_SUCCESS && busy) {
+        rz_engine_looks(true);
+        error = rz_engine_wait(&blocked, may_lock, access);
+        rz_engine_looks(false);
+        error = error != MPI_SUCCESS ? error : rz_file_try_lock(access, &busy);
+    }
+    return error;
+}
+
+static int run_access(int error, struct rz_access *access, MPI_Status *status, const char *call)
 {
     MPI_Count done = 0;
     if (error != MPI_SUCCESS) {
         return error;
     }
-    error = rz_file_lock(access);
+    error = lock_access(access, call);
     if (error == MPI_SUCCESS) {
         error = rz_transfer(access, &done);
         rz_file_unlock(access);
@@ -85,28 +106,30 @@ int rzm_file_read_at(struct rz_file *fh, MPI_Offset offset, void *buf, MPI_Count
                      struct rz_datatype *datatype, MPI_Status *status)
 {
     struct rz_access access;
-    return run_access(begin_at(&access, fh, false, offset, DATA), &access, status);
+    return run_access(begin_at(&access, fh, false, offset, DATA), &access, status,
+                      "MPI_File_read_at");
 }
 
 int rzm_file_write_at(struct rz_file *fh, MPI_Offset offset, const void *buf, MPI_Count count,
                       struct rz_datatype *datatype, MPI_Status *status)
 {
     struct rz_access access;
-    return run_access(begin_at(&access, fh, true, offset, DATA), &access, status);
+    return run_access(begin_at(&access, fh, true, offset, DATA), &access, status,
+                      "MPI_File_write_at");
 }
 
 int rzm_file_read(struct rz_file *fh, void *buf, MPI_Count count, struct rz_datatype *datatype,
                   MPI_Status *status)
 {
     struct rz_access access;
-    return run_access(begin_next(&access, fh, false, DATA), &access, status);
+    return run_access(begin_next(&access, fh, false, DATA), &access, status, "MPI_File_read");
 }
 
 int rzm_file_write(struct rz_file *fh, const void *buf, MPI_Count count,
                    struct rz_datatype *datatype, MPI_Status *status)
 {
     struct rz_access access;
-    return run_access(begin_next(&access, fh, true, DATA), &access, status);
+    return run_access(begin_next(&access, fh, true, DATA), &access, status, "MPI_File_write");
 }
 
 int rzm_file_read_shared(struct rz_file *fh, void *buf, MPI_Count count,
@@ -114,7 +137,7 @@ int rzm_file_read_shared(struct rz_file *fh, void *buf, MPI_Count count,
 {
     struct rz_access access;
     return run_access(begin_shared(&access, fh, false, DATA, "MPI_File_read_shared"), &access,
-                      status);
+                      status, "MPI_File_read_shared");
 }
 
 int rzm_file_write_shared(struct rz_file *fh, const void *buf, MPI_Count count,
@@ -122,7 +145,7 @@ int rzm_file_write_shared(struct rz_file *fh, const void *buf, MPI_Count count,
 {
     struct rz_access access;
     return run_access(begin_shared(&access, fh, true, DATA, "MPI_File_write_shared"), &access,
-                      status);
+                      status, "MPI_File_write_shared");
 }
 
 /* ---- Without blocking ---- */

@@ -57,6 +57,16 @@ static int posix_lock(rz_stored_t stored, bool alone, int64_t offset, int64_t by
     return rz_data_file_lock((int)stored, alone, offset, bytes);
 }
 
+static int posix_try_lock(rz_stored_t stored, bool alone, int64_t offset, int64_t bytes)
+{
+    return rz_data_file_try_lock((int)stored, alone, offset, bytes);
+}
+
+static bool posix_may_lock(rz_stored_t stored, bool alone, int64_t offset, int64_t bytes)
+{
+    return rz_data_file_may_lock((int)stored, alone, offset, bytes);
+}
+
 static int posix_unlock(rz_stored_t stored, int64_t offset, int64_t bytes)
 {
     return rz_data_file_unlock((int)stored, offset, bytes);
@@ -93,6 +103,8 @@ static const struct rz_file_system posix = {
     .allocate = posix_allocate,
     .sync = posix_sync,
     .lock = posix_lock,
+    .try_lock = posix_try_lock,
+    .may_lock = posix_may_lock,
     .unlock = posix_unlock,
     .block = posix_block,
     .mode = posix_mode,

@@ -29,6 +29,9 @@ struct rz_file_system {
     /* Waits until no other process has a lock of these bytes (with `alone`), or one with `alone`. A
      * process that fails has no locks. */
     int (*lock)(rz_stored_t stored, bool alone, int64_t offset, int64_t bytes);
+    /* The same without waiting: EAGAIN. may_lock: whether none is in the way now. */
+    int (*try_lock)(rz_stored_t stored, bool alone, int64_t offset, int64_t bytes);
+    bool (*may_lock)(rz_stored_t stored, bool alone, int64_t offset, int64_t bytes);
     int (*unlock)(rz_stored_t stored, int64_t offset, int64_t bytes);
     /* The unit in which data are written best; file domains begin at multiples of it. */
     int (*block)(rz_stored_t stored, int64_t *bytes);

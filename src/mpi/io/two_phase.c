@@ -40,6 +40,7 @@ struct two_phase {
     int size, rank;
     struct access_bounds *bounds; /* [size] */
     MPI_Count done;
+    bool looks;       /* for a lock, without which it can do nothing alone */
     MPI_Count before; /* ordered: how many etypes the members before this one take */
     struct told_place {
         int64_t place, error;
@@ -152,6 +153,14 @@ static int two_phase_ended(struct rz_file_op *op, int error, MPI_Status *status)
     return error != MPI_SUCCESS ? error : conversion;
 }
 
+static void look_for_lock(struct two_phase *two, bool looks)
+{
+    if (two->looks != looks) {
+        two->looks = looks;
+        rz_engine_looks(looks);
+    }
+}
+
 static void two_phase_destroy(struct rz_file_op *op)
 {
     struct two_phase *two = of_op(op);
@@ -167,6 +176,7 @@ static void two_phase_destroy(struct rz_file_op *op)
             }
         }
     }
+    look_for_lock(two, false);
     rz_shared_question_drop(&two->question);
     rz_file_window_free(&two->window);
     row_free(&two->out);
@@ -584,10 +594,29 @@ static struct access_total add_up(const struct two_phase *two)
     return total;
 }
 
+static bool lock_is_free(struct rz_file_op *op)
+{
+    return rz_file_may_lock(&of_op(op)->access);
+}
+
+static int access_alone(struct two_phase *two);
+
+static int stage_alone(struct rz_file_op *op)
+{
+    return access_alone(of_op(op));
+}
+
 static int access_alone(struct two_phase *two)
 {
     struct rz_access *access = &two->access;
-    int error = rz_file_lock(access);
+    bool busy;
+    int error = rz_file_try_lock(access, &busy);
+    look_for_lock(two, error == MPI_SUCCESS && busy);
+    if (two->looks) {
+        two->op.next = stage_alone;
+        two->op.ready = lock_is_free;
+        return MPI_SUCCESS;
+    }
     if (error == MPI_SUCCESS) {
         error = rz_transfer(access, &two->done);
         rz_file_unlock(access);

@@ -242,11 +242,12 @@ static unsigned poll_requests(void)
     return (unsigned)(rz_engine.completions - before);
 }
 
-/* Counts sends only: a receive that is never matched does not keep MPI_Finalize. */
-static bool is_sent(void)
+bool rz_requests_sent(uint64_t session)
 {
     for (const struct rz_request *request = rz_engine.active; request; request = request->next) {
-        if (request->flags & (RZ_REQUEST_SEND | RZ_REQUEST_NETWORK)) {
+        bool counts =
+            session == RZ_SESSION_ANY || !request->comm || request->comm->group->session == session;
+        if (counts && request->flags & (RZ_REQUEST_SEND | RZ_REQUEST_NETWORK)) {
             return false;
         }
     }
@@ -254,7 +255,6 @@ static bool is_sent(void)
 }
 
 const struct rz_hooks rz_request_hooks = {
-    .is_sent = is_sent,
     .work = {[RZ_WORK_POLL] = poll_requests},
     .abandon = rz_requests_abandon,
     .discard = rz_requests_close,

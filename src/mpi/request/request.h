@@ -186,6 +186,11 @@ extern const struct rz_hooks rz_request_hooks;
  * more. */
 void rz_requests_abandon(void);
 
+/* Whether all sends of this session (0: of none, as in the World Model; RZ_SESSION_ANY: of all) are
+ * done. A receive that is never matched does not count. */
+#define RZ_SESSION_ANY UINT64_MAX
+bool rz_requests_sent(uint64_t session);
+
 /* Ends all requests, of the user and of the library, active or not: at a roll-back and in
  * finalize. */
 void rz_requests_close(void);

@@ -15,6 +15,7 @@
 static int nothing_left(void **state)
 {
     (void)state;
+    unsetenv("RZ_FILE_MARKS_EACH");
     fake_assert_nothing_left("after the test");
     return 0;
 }
@@ -75,12 +76,77 @@ static void only_those_of_what_is_rolled_back(void **state)
     await_both_ends(&job);
 }
 
+/* The second node keeps what rank 0 of the first one marks, too. */
+static void files_that_are_gone_push_no_mark_out(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    setenv("RZ_FILE_MARKS_EACH", "8", 1);
+    run(&job, 2, RZ_JOB_REWIND,
+        "WORDS_0=join enter file-mark:5,100 new-files:5,50 wish wished:1 leave bye",
+        "WORDS_1=join enter file-mark:5,7 wished:1 file-marks:0 leave bye");
+    fake_await_line(&job, 1, "marks of-1:7 of-0:100");
+    await_both_ends(&job);
+}
+
+static bool is_given_up(const struct rz_launch_message *message, const void *arg)
+{
+    (void)arg;
+    return message->type == RZ_LAUNCH_EVENT && message->event.kind == RZ_EVENT_RECORD_FELL_BACK;
+}
+
+/* Rank 1's marks stay; the job goes back to no snapshot before those of rank 0, but begins at its
+ * start. */
+static void without_a_mark_no_image_is_restored(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    setenv("RZ_FILE_MARKS_EACH", "2", 1);
+    fake_start(&job, 2);
+    job.flags = RZ_JOB_REWIND;
+    fake_run(&job, 2,
+             ARGUMENTS("sh", "-c",
+                       "case $RZ_INCARNATION.$RZ_RANK in"
+                       "  1.0) exec " TEST_HELPER
+                       " join repairing enter store:right committed:1 file-mark:1,1 file-mark:1,2"
+                       " kill;;"
+                       "  1.1) exec " TEST_HELPER
+                       " join repairing enter store:right file-mark:1,9 serve;;"
+                       "esac;"
+                       "exec " TEST_HELPER
+                       " join repairing want file-marks:1 enter say:anew serve"));
+    fake_await_line(&job, 0, "anew 0 2 2");
+    fake_await_line(&job, 1, "anew 1 2 2");
+    fake_vanish(&job);
+    fake_free(&job);
+    fake_start(&job, 2);
+    job.flags = RZ_JOB_REWIND;
+    fake_run(&job, 2,
+             ARGUMENTS("sh", "-c",
+                       "case $RZ_INCARNATION.$RZ_RANK in"
+                       "  1.0) exec " TEST_HELPER
+                       " join repairing enter store:right committed:1 other-marks:1,3 kill;;"
+                       "  1.1) exec " TEST_HELPER
+                       " join repairing enter store:right file-mark:1,9 serve;;"
+                       "  2.*) exec " TEST_HELPER
+                       " join repairing want got:1 file-marks:1 say:wrong serve;;"
+                       "esac;"
+                       "exec " TEST_HELPER " join repairing want got:0 enter say:anew serve"));
+    free(fake_await_match(&job, "the record", is_given_up, NULL));
+    fake_await_line(&job, 0, "anew 0 3 3");
+    fake_await_line(&job, 1, "anew 1 3 3");
+    fake_vanish(&job);
+    fake_free(&job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(another_node_has_it_before_the_process_goes_on, nothing_left),
         cmocka_unit_test_teardown(each_rank_of_a_node_is_told_its_own, nothing_left),
         cmocka_unit_test_teardown(only_those_of_what_is_rolled_back, nothing_left),
+        cmocka_unit_test_teardown(files_that_are_gone_push_no_mark_out, nothing_left),
+        cmocka_unit_test_teardown(without_a_mark_no_image_is_restored, nothing_left),
     };
     fake_adopt();
     return cmocka_run_group_tests(tests, NULL, NULL);

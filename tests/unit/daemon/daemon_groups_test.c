@@ -272,6 +272,19 @@ static void each_process_gets_a_socket_and_the_key_of_all(void **state)
     fake_end(&job, 0);
 }
 
+static void lines_of_one_process_are_bounded(void **state)
+{
+    char line[64];
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 2, SHELL(ONLY("1", "lines serve") OTHERS("pause:300 socket say:over serve")));
+    snprintf(line, sizeof(line), "lines 64, then %d", RZ_ERR_TOO_MANY);
+    fake_await_line(&job, 1, line);
+    fake_await_line(&job, 0, "over");
+    fake_end(&job, 0);
+}
+
 static void a_process_that_breaks_the_protocol_is_killed(void **state)
 {
     static const char *const ways[] = {"rank",     "other",    "processes", "none",
@@ -322,6 +335,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(a_spawned_process_is_of_another_group, nothing_left),
         cmocka_unit_test_teardown(a_roll_back_forgets_all_groups, nothing_left),
         cmocka_unit_test_teardown(each_process_gets_a_socket_and_the_key_of_all, nothing_left),
+        cmocka_unit_test_teardown(lines_of_one_process_are_bounded, nothing_left),
         cmocka_unit_test_teardown(a_process_that_breaks_the_protocol_is_killed, nothing_left),
         cmocka_unit_test_teardown(what_cannot_be_is_refused, nothing_left),
     };

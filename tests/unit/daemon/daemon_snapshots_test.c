@@ -91,6 +91,32 @@ static void the_next_one_comes_after_the_commit(void **state)
     await_both_ends(&job);
 }
 
+/* Of an attempt that nobody has asked for, or of an image that it has not sent: the next snapshots
+ * would wait for it. */
+static void a_lie_about_an_attempt_ends_the_liar(void **state)
+{
+    static const char *const lies[] = {"LIE=over:4294967295", "LIE=imaged:1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+        struct fake_job job;
+        fake_start(&job, 2);
+        job.flags = RZ_JOB_REWIND;
+        job.environment = (const char *const[]){lies[i], NULL};
+        fake_run(&job, 2,
+                 ARGUMENTS("sh", "-c",
+                           "if [ $RZ_INCARNATION = 2 ]; then "
+                           "  exec " TEST_HELPER
+                           " join repairing enter wish wished:1 say:anew serve; fi; "
+                           "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER
+                           " join repairing enter wish wished:1 serve; fi; "
+                           "exec " TEST_HELPER " join repairing enter wished:1 $LIE serve"));
+        fake_await_line(&job, 0, "anew 0 2 2");
+        fake_await_line(&job, 1, "anew 1 2 2");
+        fake_vanish(&job);
+        fake_free(&job);
+    }
+}
+
 static void numbers_begin_anew_with_the_epoch(void **state)
 {
     struct fake_job job;
@@ -250,6 +276,7 @@ int main(void)
         cmocka_unit_test_teardown(the_next_one_comes_no_sooner_than_twice_what_a_refused_one_took,
                                   nothing_left),
         cmocka_unit_test_teardown(the_next_one_comes_after_the_commit, nothing_left),
+        cmocka_unit_test_teardown(a_lie_about_an_attempt_ends_the_liar, nothing_left),
         cmocka_unit_test_teardown(numbers_begin_anew_with_the_epoch, nothing_left),
         cmocka_unit_test_teardown(output_is_counted_from_where_a_process_says, nothing_left),
         cmocka_unit_test_teardown(a_place_is_told_at_once_where_rzrun_holds_output, nothing_left),

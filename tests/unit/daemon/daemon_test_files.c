@@ -4,13 +4,18 @@
  *
  *   file-mark:M,B   marks a file as B bytes long after the snapshot of moment M, and waits until
  *                   that is confirmed; exits with 82 when that takes too long
+ *   other-marks:M,N marks N files as there before, each of another name
+ *   new-files:M,N   makes N files one after the other, marks each as created after the snapshot of
+ *                   moment M, and removes it
  *   file-marks:M    asks for all marks of moment M and later, and writes them as "marks NAME:B ..."
  */
 #include "base/assert.h"
 #include "daemon_test_helper.h"
 #include "../../patience.h"
 #include "port/descriptor.h"
+#include "port/file_mark.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,20 +27,48 @@ static struct {
     bool told;
 } mark;
 
-static void mark_file(uint64_t moment, uint64_t bytes)
+static void tell_mark(uint64_t moment, const struct rz_file_mark *file)
 {
-    char path[64];
-    int confirmed;
-    snprintf(path, sizeof(path), "/of-%u", rz_link_info(helper_link)->self.rank);
     const struct rz_link_message message = {
-        .type = RZ_LINK_FILE_MARK,
-        .file_mark = {.moment = moment, .inode = 7, .bytes = bytes, .path = path}};
+        .type = RZ_LINK_FILE_MARK, .file_mark = {.moment = moment, RZ_FILE_MARK_MEMBERS(file)}};
+    int confirmed;
     rz_assert(rz_event_fd_make(&confirmed) == RZ_OK);
     rz_assert(rz_link_send_small(helper_link, &message, confirmed) == RZ_OK);
     if (rz_descriptor_await(&confirmed, 1, TEST_HANG_MS) == 0) {
         exit(82);
     }
     rz_descriptor_close(confirmed);
+}
+
+static void mark_file(uint64_t moment, uint64_t bytes)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/of-%u", rz_link_info(helper_link)->self.rank);
+    tell_mark(moment, &(struct rz_file_mark){.inode = 7, .bytes = bytes, .path = path});
+}
+
+static void mark_others(uint64_t moment, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "/other-%llu", (unsigned long long)i);
+        tell_mark(moment, &(struct rz_file_mark){.inode = 100 + i, .path = path});
+    }
+}
+
+static void make_files(uint64_t moment, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        struct rz_file_mark file;
+        char path[RZ_FILE_PATH_BYTES], name[64];
+        snprintf(name, sizeof(name), "/dev/shm/daemon-test-%d", (int)getpid());
+        int fd = open(name, O_CREAT | O_WRONLY, 0600);
+        rz_assert(fd >= 0 && rz_file_mark_take(fd, &file, path));
+        file.flags |= RZ_FILE_CREATED;
+        tell_mark(moment, &file);
+        close(fd);
+        unlink(name);
+    }
 }
 
 static void on_mark_is(void *arg, const struct rz_link_message *message, const int *fds,
@@ -76,6 +109,12 @@ bool helper_do_file_word(const char *word, const char *argument)
     if (strcmp(word, "file-mark") == 0) {
         rz_assert(comma);
         mark_file(strtoull(argument, NULL, 10), strtoull(comma + 1, NULL, 10));
+    } else if (strcmp(word, "other-marks") == 0) {
+        rz_assert(comma);
+        mark_others(strtoull(argument, NULL, 10), strtoull(comma + 1, NULL, 10));
+    } else if (strcmp(word, "new-files") == 0) {
+        rz_assert(comma);
+        make_files(strtoull(argument, NULL, 10), strtoull(comma + 1, NULL, 10));
     } else if (strcmp(word, "file-marks") == 0) {
         show_marks(strtoull(argument, NULL, 10));
     } else {

@@ -203,6 +203,34 @@ static void ask_for_socket(void)
     }
 }
 
+static uint32_t lines_held, line_status;
+
+static void on_line(void *arg, const struct rz_link_message *message, const int *fds,
+                    unsigned n_fds)
+{
+    (void)arg;
+    line_status = message->group_socket.status;
+    lines_held += n_fds == 2;
+    if (n_fds == 2) {
+        close(fds[0]); /* the other one keeps the line */
+    }
+    group.told = true;
+}
+
+static void hold_lines(void)
+{
+    rz_link_handle(helper_link, RZ_LINK_GROUP_SOCKET, on_line, NULL);
+    for (line_status = RZ_OK; line_status == RZ_OK;) {
+        group.told = false;
+        send(&(struct rz_link_message){.type = RZ_LINK_GROUP_JOIN, .group_join = {.question = 5}});
+        while (!group.told) {
+            helper_turn();
+        }
+    }
+    printf("lines %u, then %u\n", lines_held, line_status);
+    fflush(stdout);
+}
+
 static void arrive_wrongly(const char *how)
 {
     static uint8_t bytes[3 * RZ_LINK_PAIR_BYTES];
@@ -258,6 +286,8 @@ bool helper_do_group_word(const char *word, const char *argument)
         go();
     } else if (strcmp(word, "socket") == 0) {
         ask_for_socket();
+    } else if (strcmp(word, "lines") == 0) {
+        hold_lines();
     } else if (strcmp(word, "wrong") == 0) {
         arrive_wrongly(argument);
     } else {

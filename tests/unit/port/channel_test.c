@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -94,6 +95,68 @@ static void too_long_datagrams_leave_no_descriptor_behind(void **state)
                      RZ_ERR_MALFORMED);
     next = dup(0);
     assert_int_equal(next, fd); /* the lowest number is free again */
+    close(next);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+static void a_lack_of_descriptors_is_no_fault_of_the_sender(void **state)
+{
+    (void)state;
+    int pair[2], got[RZ_CHANNEL_FDS_MAX], sent;
+    char buffer[16];
+    size_t n;
+    unsigned n_fds;
+    struct rlimit before, none;
+    assert_int_equal(rz_channel_pair(pair), RZ_OK);
+    assert_false(rz_channel_brings_fds(pair[1]));
+    assert_int_equal(rz_channel_send(pair[0], "plain", 6, NULL, 0), RZ_OK);
+    assert_false(rz_channel_brings_fds(pair[1]));
+    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof(buffer), &n, got, &n_fds), RZ_OK);
+    sent = dup(0);
+    assert_int_equal(rz_channel_send(pair[0], "with", 5, &sent, 1), RZ_OK);
+    close(sent); /* the lowest number that is free */
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = (rlim_t)sent;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    bool brings = rz_channel_brings_fds(pair[1]);
+    rz_status_t status = rz_channel_receive(pair[1], buffer, sizeof(buffer), &n, got, &n_fds);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(brings);
+    assert_int_equal(status, RZ_ERR_NO_DESCRIPTORS);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+static void more_descriptors_than_a_datagram_may_have_are_malformed(void **state)
+{
+    (void)state;
+    int pair[2], next, fds[RZ_CHANNEL_FDS_MAX + 1];
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(fds))];
+    } control = {.room = {0}};
+    char buffer[16];
+    size_t n;
+    struct iovec vector = {.iov_base = buffer, .iov_len = 1};
+    struct msghdr message = {.msg_iov = &vector,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+    assert_int_equal(rz_channel_pair(pair), RZ_OK);
+    for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+        fds[i] = 0;
+    }
+    control.header.cmsg_level = SOL_SOCKET;
+    control.header.cmsg_type = SCM_RIGHTS;
+    control.header.cmsg_len = CMSG_LEN(sizeof(fds));
+    memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
+    assert_int_equal(sendmsg(pair[0], &message, 0), 1);
+    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof(buffer), &n, fds, NULL),
+                     RZ_ERR_MALFORMED);
+    next = dup(0);
+    assert_int_equal(next, pair[1] + 1); /* none is left behind */
     close(next);
     close(pair[0]);
     close(pair[1]);
@@ -307,6 +370,8 @@ int main(void)
         cmocka_unit_test(datagrams_carry_descriptors),
         cmocka_unit_test(what_was_sent_by_a_peer_that_left_messages_unread_is_read),
         cmocka_unit_test(too_long_datagrams_leave_no_descriptor_behind),
+        cmocka_unit_test(a_lack_of_descriptors_is_no_fault_of_the_sender),
+        cmocka_unit_test(more_descriptors_than_a_datagram_may_have_are_malformed),
         cmocka_unit_test(a_full_channel_does_not_block),
         cmocka_unit_test(frames_arrive_whole_and_in_order),
         cmocka_unit_test(what_came_before_the_end_is_read),

@@ -123,6 +123,30 @@ static void of_several_hosts_the_device_has_another_number(void **state)
     unlink(path);
 }
 
+static void what_was_created_and_is_gone_needs_nothing(void **state)
+{
+    char name[RZ_FILE_PATH_BYTES];
+    (void)state;
+    append("one");
+    struct rz_file_mark mark = mark_now(name);
+    uint64_t host = rz_file_mark_host();
+    mark.flags |= RZ_FILE_LOCAL;
+    unlink(path);
+    assert_false(rz_file_mark_is_gone(&mark, host)); /* it was there before */
+    append("two");
+    mark = mark_now(name);
+    mark.flags |= RZ_FILE_CREATED | RZ_FILE_LOCAL;
+    assert_false(rz_file_mark_is_gone(&mark, host));
+    unlink(path);
+    assert_int_equal(rz_file_mark_is_gone(&mark, host), mark.made_ns != 0);
+    assert_false(rz_file_mark_is_gone(&mark, host + 1));
+    append("three"); /* another one, perhaps with the same inode */
+    assert_int_equal(rz_file_mark_is_gone(&mark, host), mark.made_ns != 0);
+    mark.flags &= ~(uint32_t)RZ_FILE_LOCAL;
+    assert_false(rz_file_mark_is_gone(&mark, host));
+    unlink(path);
+}
+
 static void what_has_no_end_has_no_mark(void **state)
 {
     char name[RZ_FILE_PATH_BYTES];
@@ -165,6 +189,7 @@ int main(void)
         cmocka_unit_test(what_was_emptied_is_lost),
         cmocka_unit_test(another_file_is_left_alone),
         cmocka_unit_test(of_several_hosts_the_device_has_another_number),
+        cmocka_unit_test(what_was_created_and_is_gone_needs_nothing),
         cmocka_unit_test(what_has_no_end_has_no_mark),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
