@@ -355,9 +355,9 @@ static volatile bool on_it;
 
 static void make_registers(void)
 {
-    volatile long double one = 1, none = 0; /* of the x87 unit, with a flag of its own */
+    volatile long double none = 0; /* of the x87 unit, with a flag of its own */
     feclearexcept(FE_ALL_EXCEPT);
-    one /= none;
+    none = 1 / none;
     fesetround(FE_UPWARD);
     syscall(SYS_arch_prctl, 0x1001 /* ARCH_SET_GS */, GS_BASE);
 }
