@@ -76,15 +76,16 @@ static void only_those_of_what_is_rolled_back(void **state)
     await_both_ends(&job);
 }
 
-/* The second node keeps what rank 0 of the first one marks, too. */
+/* The second node keeps what rank 0 of the first one marks, too. The wishes put the marks in order:
+ * rank 1's comes first, and it asks when all are made. */
 static void files_that_are_gone_push_no_mark_out(void **state)
 {
     struct fake_job job;
     (void)state;
     setenv("RZ_FILE_MARKS_EACH", "8", 1);
     run(&job, 2, RZ_JOB_REWIND,
-        "WORDS_0=join enter file-mark:5,100 new-files:5,50 wish wished:1 leave bye",
-        "WORDS_1=join enter file-mark:5,7 wished:1 file-marks:0 leave bye");
+        "WORDS_0=join enter wished:1 file-mark:5,100 new-files:5,50 over:1 wish wished:2 leave bye",
+        "WORDS_1=join enter file-mark:5,7 wish wished:1 over:1 wished:2 file-marks:0 leave bye");
     fake_await_line(&job, 1, "marks of-1:7 of-0:100");
     await_both_ends(&job);
 }

@@ -81,13 +81,18 @@ static void on_mark_is(void *arg, const struct rz_link_message *message, const i
     mark.told = true;
 }
 
+/* The line is written whole: a process that is ended meanwhile leaves no part of it. */
 static void show_marks(uint64_t since)
 {
+    char *line = NULL;
+    size_t bytes;
+    FILE *marks = open_memstream(&line, &bytes);
+    rz_assert(marks);
     struct rz_link_message ask = {
         .type = RZ_LINK_FILE_MARK_ASK,
         .file_mark_ask = {.epoch = (uint32_t)(helper_epoch_phase() >> 8), .since = since}};
     rz_link_handle(helper_link, RZ_LINK_FILE_MARK_IS, on_mark_is, NULL);
-    printf("marks");
+    fputs("marks", marks);
     do {
         mark.told = false;
         rz_assert(rz_link_send(helper_link, &ask, -1) == RZ_OK);
@@ -95,12 +100,14 @@ static void show_marks(uint64_t since)
             helper_turn();
         }
         if (mark.number != 0) {
-            printf(" %s:%llu", mark.path + 1, (unsigned long long)mark.bytes);
+            fprintf(marks, " %s:%llu", mark.path + 1, (unsigned long long)mark.bytes);
         }
         ask.file_mark_ask.after = mark.number;
     } while (mark.number != 0);
-    printf("\n");
+    rz_assert(fclose(marks) == 0);
+    puts(line);
     fflush(stdout);
+    free(line);
 }
 
 bool helper_do_file_word(const char *word, const char *argument)

@@ -57,9 +57,11 @@
  *   pause:N         does nothing for N ms
  *   imaged:N        attempt N has ended here with image N
  *   unwished:N      exits with 81 if snapshot N is wanted before image N - 1 is committed
- *   unsaved         this process cannot be saved mark            writes the line "marked OUT
- * ERROR": the places of its output begin-at:N      standard output begins at place N and those of
- * daemon_test_groups.c; those of files: daemon_test_files.c.
+ *   unsaved         this process cannot be saved
+ *   mark            writes the line "marked OUT ERROR": the places of its output
+ *   begin-at:N      standard output begins at place N, and standard error, too
+ *
+ * The words of groups are in daemon_test_groups.c; those of files: daemon_test_files.c.
  */
 #include "daemon_test_helper.h"
 
