@@ -95,8 +95,8 @@ static void look_through(uint64_t start, uint64_t end)
 
 static void add_former(struct rz_lock_owners *owners, int32_t was, int32_t is)
 {
-    if (owners->n_former ==
-        RZ_FORMER_IDS) { /* the oldest are of locks that nobody holds any more */
+    /* The oldest are of locks that nobody holds any more. */
+    if (owners->n_former == RZ_FORMER_IDS) {
         for (uint32_t i = 1; i < RZ_FORMER_IDS; i++) {
             owners->former[i - 1] = owners->former[i];
         }
@@ -121,16 +121,6 @@ static void note_former_ids(struct rz_lock_owners *owners)
     }
 }
 
-static uint32_t present_id(const struct rz_lock_owners *owners, uint32_t id)
-{
-    for (uint32_t i = owners->n_former; i-- > 0;) {
-        if (owners->former[i].was == (int32_t)id) {
-            return (uint32_t)owners->former[i].is;
-        }
-    }
-    return id;
-}
-
 /* An address may be there twice: the new id of one thread may be the old one of another, so each
  * lock is renamed once. */
 static void rename_taken(const struct rz_lock_owners *owners)
@@ -141,9 +131,13 @@ static void rename_taken(const struct rz_lock_owners *owners)
         while (before < i && atomic_load(&owners->taken[before]) != lock) {
             before++;
         }
-        if (lock && before == i && is_writable(lock, lock + RZ_MUTEX_WORDS * 4)) {
-            uint32_t *word = (uint32_t *)lock + RZ_MUTEX_LOCK;
-            *word = (*word & ~RZ_LOCK_ID) | present_id(owners, *word & RZ_LOCK_ID);
+        if (!lock || before < i || !is_writable(lock, lock + RZ_MUTEX_WORDS * 4)) {
+            continue;
+        }
+        uint32_t *word = (uint32_t *)lock + RZ_MUTEX_LOCK;
+        uint32_t is = rz_former_id_now(owners, *word & RZ_LOCK_ID);
+        if (is != 0) {
+            *word = (*word & ~RZ_LOCK_ID) | is;
         }
     }
 }

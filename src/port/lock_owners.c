@@ -22,13 +22,8 @@ static struct rz_lock_owners owners;
 /* The id of the thread that had this one; 0: none had, or a thread has it again. */
 static uint32_t present_id(uint32_t id)
 {
-    for (uint32_t i = owners.n_former; id != 0 && i-- > 0;) {
-        if (owners.former[i].was == (int32_t)id) {
-            bool again = syscall(SYS_tgkill, getpid(), (int)id, 0) == 0;
-            return again ? 0 : (uint32_t)owners.former[i].is;
-        }
-    }
-    return 0;
+    uint32_t is = rz_former_id_now(&owners, id);
+    return is != 0 && syscall(SYS_tgkill, getpid(), (int)id, 0) != 0 ? is : 0;
 }
 
 static bool names_owner(const uint32_t *mutex)
@@ -304,8 +299,9 @@ static int rw_unlock(pthread_rwlock_t *lock)
 }
 
 #define LED(call, word, function) [call] = {.name = (word), .to = (void (*)(void))(function)}
+/* libc has an older one, too, for conditions of another size. */
 #define LED_NEW(call, word, function)                                                              \
-    [call] = {.name = (word), .to = (void (*)(void))(function), .old = true}
+    [call] = {.name = (word), .to = (void (*)(void))(function), .version = "GLIBC_2.3.2"}
 static struct rz_redirect calls[CALLS + 1] = {
     LED(MUTEX_LOCK, "pthread_mutex_lock", mutex_lock),
     LED(MUTEX_TRYLOCK, "pthread_mutex_trylock", mutex_trylock),

@@ -36,6 +36,17 @@ struct rz_lock_owners {
     } system[RZ_SYSTEM_RANGES];
 };
 
+/* The id that the thread has now that had this one; 0: none had. */
+static inline uint32_t rz_former_id_now(const struct rz_lock_owners *owners, uint32_t id)
+{
+    for (uint32_t i = owners->n_former; id != 0 && i-- > 0;) {
+        if (owners->former[i].was == (int32_t)id) {
+            return (uint32_t)owners->former[i].is;
+        }
+    }
+    return 0;
+}
+
 /* What they look like in glibc: pthread_mutex_t in words of 32 bits; what is behind these is 0
  * unless it is robust. */
 enum {

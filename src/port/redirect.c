@@ -38,7 +38,9 @@ struct loaded_object {
     uint64_t base, start, end; /* where it is */
     const char *names;
     const Elf64_Sym *symbols;
-    const Elf64_Rela *table[2]; /* of functions that are called; of data */
+    const Elf64_Half *versions;  /* of each symbol; NULL: none */
+    const Elf64_Verneed *needed; /* their names */
+    const Elf64_Rela *table[2];  /* of functions that are called; of data */
     uint64_t bytes[2];
     uint64_t fixed, fixed_end; /* is made read-only after loading */
 };
@@ -59,6 +61,12 @@ static void read_dynamic(struct loaded_object *object, const Elf64_Dyn *entry)
             break;
         case DT_SYMTAB:
             object->symbols = at;
+            break;
+        case DT_VERSYM:
+            object->versions = at;
+            break;
+        case DT_VERNEED:
+            object->needed = at;
             break;
         case DT_JMPREL:
             object->table[0] = at;
@@ -86,19 +94,39 @@ static bool is_meant(const struct rz_redirect *one)
     return found == was;
 }
 
-/* What a place in a table means. One that is called for the first time leads into its object. */
-enum meaning { LIBCS, OTHERS, UNKNOWN };
-static enum meaning meaning_of(const struct loaded_object *object, uint64_t at,
-                               const Elf64_Sym *symbol, const struct rz_redirect *one)
+/* The version that the object wants of a function of others; "": any. */
+static const char *version_wanted(const struct loaded_object *object, uint64_t symbol)
+{
+    Elf64_Half version = object->versions ? object->versions[symbol] & 0x7fff : VER_NDX_LOCAL;
+    const Elf64_Verneed *need = version > VER_NDX_GLOBAL ? object->needed : NULL;
+    while (need) {
+        const Elf64_Vernaux *one = (const void *)((const char *)need + need->vn_aux);
+        for (unsigned i = 0; i < need->vn_cnt; i++) {
+            if ((one->vna_other & 0x7fff) == version) {
+                return object->names + one->vna_name;
+            }
+            one = (const void *)((const char *)one + one->vna_next);
+        }
+        need = need->vn_next ? (const void *)((const char *)need + need->vn_next) : NULL;
+    }
+    return "";
+}
+
+/* Whether a place in a table means libc's function. One that was not called yet leads into its
+ * object. */
+static bool means_libcs(const struct loaded_object *object, uint64_t at, uint64_t symbol,
+                        const struct rz_redirect *one)
 {
     uint64_t value = *(const volatile uint64_t *)at;
     if (value == (uint64_t)one->was) {
-        return LIBCS;
+        return true;
     }
-    if (value < object->start || value >= object->end || symbol->st_shndx != SHN_UNDEF) {
-        return OTHERS;
+    if (value < object->start || value >= object->end ||
+        object->symbols[symbol].st_shndx != SHN_UNDEF || !one->meant) {
+        return false;
     }
-    return one->old ? UNKNOWN : one->meant ? LIBCS : OTHERS;
+    const char *wanted = one->version ? version_wanted(object, symbol) : "";
+    return *wanted == '\0' || strcmp(wanted, one->version) == 0;
 }
 
 static void lead(const struct loaded_object *object, uint64_t at, void (*to)(void))
@@ -115,33 +143,29 @@ static void lead(const struct loaded_object *object, uint64_t at, void (*to)(voi
 }
 
 static void lead_place(const struct loaded_object *object, const Elf64_Rela *entry,
-                       struct rz_redirects *redirects)
+                       const struct rz_redirect *list)
 {
-    const Elf64_Sym *symbol = &object->symbols[ELF64_R_SYM(entry->r_info)];
-    const char *name = object->names + symbol->st_name;
-    uint64_t at = object->base + entry->r_offset;
-    for (const struct rz_redirect *one = redirects->calls; one->name; one++) {
-        if (!one->was || name[0] != one->name[0] || strcmp(name, one->name) != 0) {
-            continue;
+    uint64_t symbol = ELF64_R_SYM(entry->r_info), at = object->base + entry->r_offset;
+    const char *name = object->names + object->symbols[symbol].st_name;
+    for (const struct rz_redirect *one = list; one->name; one++) {
+        if (one->was && name[0] == one->name[0] && strcmp(name, one->name) == 0) {
+            if (means_libcs(object, at, symbol, one)) {
+                lead(object, at, one->to);
+            }
+            return;
         }
-        enum meaning meaning = meaning_of(object, at, symbol, one);
-        if (meaning == LIBCS) {
-            lead(object, at, one->to);
-        }
-        redirects->unbound |= meaning == UNKNOWN;
-        return;
     }
 }
 
 static void lead_table(const struct loaded_object *object, int which,
-                       struct rz_redirects *redirects)
+                       const struct rz_redirect *list)
 {
     const Elf64_Rela *entry = object->table[which];
     for (uint64_t i = 0; entry && i < object->bytes[which] / sizeof(*entry); i++) {
         uint64_t kind = ELF64_R_TYPE(entry[i].r_info);
         bool plain = kind == R_X86_64_64 && entry[i].r_addend == 0;
         if (kind == R_X86_64_JUMP_SLOT || kind == R_X86_64_GLOB_DAT || plain) {
-            lead_place(object, &entry[i], redirects);
+            lead_place(object, &entry[i], list);
         }
     }
 }
@@ -180,19 +204,19 @@ static int lead_object(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 0;
 }
 
-static void lead_all(struct rz_redirects *redirects)
+static void lead_all(struct rz_redirect *list)
 {
-    for (struct rz_redirect *one = redirects->calls; one->name; one++) {
+    for (struct rz_redirect *one = list; one->name; one++) {
         one->meant = is_meant(one);
     }
-    dl_iterate_phdr(lead_object, redirects);
+    dl_iterate_phdr(lead_object, list);
 }
 
 #else
 
-static void lead_all(struct rz_redirects *redirects)
+static void lead_all(struct rz_redirect *list)
 {
-    (void)redirects;
+    (void)list;
 }
 
 #endif
@@ -204,9 +228,8 @@ void rz_redirect_lead(struct rz_redirects *redirects)
     if (redirects->loaded == 0) {
         find(redirects->calls);
     }
-    if (redirects->loaded != loaded || redirects->unbound) {
+    if (redirects->loaded != loaded) {
         redirects->loaded = loaded;
-        redirects->unbound = false;
-        lead_all(redirects);
+        lead_all(redirects->calls);
     }
 }

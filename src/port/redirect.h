@@ -16,15 +16,15 @@ struct rz_redirect {
     const char *name;  /* NULL: the end of a list */
     void (*to)(void);  /* called in its place */
     void (*was)(void); /* libc's function, set by rz_redirect_lead; NULL: it has none */
-    bool old;          /* libc has an older function of that name, too, which is left alone */
-    bool meant;        /* set by rz_redirect_lead: the program means libc's function by it */
+    /* NULL: any. Where libc has an older function of that name, too, which is left alone: the
+     * version of the one that is meant. */
+    const char *version;
+    bool meant; /* set by rz_redirect_lead: the program means libc's function by the name */
 };
 
 struct rz_redirects {
     struct rz_redirect *calls;
     uint64_t loaded; /* 0 at first; how often objects had been loaded when they were led */
-    bool unbound;    /* calls are left that are not made yet, and of which it is not known what they
-                        mean */
 };
 
 /* Looks up what the names mean, the first time, and leads the calls of all objects that are loaded

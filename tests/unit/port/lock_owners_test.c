@@ -230,12 +230,5 @@ int main(void)
         cmocka_unit_test_setup(a_writer_is_known, restored_before),
     };
     owners = rz_lock_owners_follow();
-    pthread_cond_t cond = PTHREAD_COND_INITIALIZER; /* bound by its first call, and then led */
-    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    const struct timespec past = {0};
-    pthread_mutex_lock(&mutex);
-    pthread_cond_timedwait(&cond, &mutex, &past);
-    pthread_mutex_unlock(&mutex);
-    rz_lock_owners_follow();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

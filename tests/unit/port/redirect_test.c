@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,6 +36,17 @@ static pid_t led_getsid(pid_t pid)
     return pid;
 }
 
+/* libc's older function of that name, as programs call it that were linked long ago. */
+int old_signal(pthread_cond_t *cond);
+__asm__(".symver old_signal, pthread_cond_signal@GLIBC_2.2.5");
+
+static int led_signal(pthread_cond_t *cond)
+{
+    (void)cond;
+    led += 1000;
+    return 0;
+}
+
 static pid_t (*const volatile table[])(void) = {getppid};
 
 static struct rz_redirect calls[] = {
@@ -42,6 +54,7 @@ static struct rz_redirect calls[] = {
     {.name = "fopen", .to = (void (*)(void))led_fopen},
     {.name = "no_such_function_anywhere", .to = (void (*)(void))abort},
     {.name = "getsid", .to = (void (*)(void))led_getsid},
+    {.name = "pthread_cond_signal", .to = (void (*)(void))led_signal, .version = "GLIBC_2.3.2"},
     {.name = NULL}};
 
 static void calls_are_led(void **state)
@@ -66,6 +79,11 @@ static void calls_are_led(void **state)
     assert_int_equal(getsid(0), 4711); /* redirect_other.c */
     assert_int_equal(other_calls_getsid(), 4711);
     assert_int_equal(led, 4);
+    pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+    assert_int_equal(old_signal(&cond), 0);
+    assert_int_equal(led, 4);
+    pthread_cond_signal(&cond);
+    assert_int_equal(led, 1004);
 }
 
 int main(void)
