@@ -43,6 +43,13 @@ bool rz_image_area_ready(void)
     return atomic_load(&ready) == 2;
 }
 
+void rz_image_set_owners(struct rz_lock_owners *owners)
+{
+    if (rz_image_area_ready()) {
+        RZ_AREA->owners = owners;
+    }
+}
+
 /* After a fork this is another process. */
 static void new_life(void)
 {

@@ -9,9 +9,9 @@
 
 #include "base/status.h"
 #include "image/format.h"
-#include "port/lock_owners.h"
 #include "image/image.h"
 #include "port/kill_point.h"
+#include "port/lock_owners.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -76,13 +76,6 @@ void rz_image_note_given(void)
         (int32_t)RZ_RAW3(sched_getaffinity, 0, sizeof(start->processors), start->processors);
 }
 
-void rz_image_set_owners(struct rz_lock_owners *owners)
-{
-    if (rz_image_area_ready()) {
-        RZ_AREA->owners = owners;
-    }
-}
-
 void rz_image_set_given(const struct rz_image_given given[3])
 {
     if (rz_image_area_ready()) {

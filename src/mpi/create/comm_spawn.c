@@ -294,8 +294,8 @@ static int start(struct spawning *spawning, const struct rz_news *order, uint32_
     struct rz_parent_message protocol_message = {
         .order = order_of(spawning), .root = rz_comm_process(spawning->comm, spawning->root)};
     words_of(spawning, protocol_message.words);
-    if (rz_engine
-            .rewinds) { /* an answer would come to the process that asked, not to its image's */
+    /* An answer would come to the process that asked, not to one that became its image. */
+    if (rz_engine.rewinds) {
         return rzm_error(MPI_ERR_SPAWN, "no process can be started %s", rz_dynamic_refusal());
     }
     int error = rz_parent_write(&protocol_message, spawning->comm->group, &parent);

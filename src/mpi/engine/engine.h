@@ -45,13 +45,12 @@ struct rz_engine {
                            restored process has an id of its own */
     uint32_t epoch;     /* messages of other epochs are dropped (epoch_check.h) */
     uint64_t news_seen; /* the value of the board's news counter at the last look */
-    bool rewinds; /* the ranks of the job are restored from images of their memory, all at once
-                     (mpi/rewind) */
-    bool stops;   /* a safe point of a call is wanted (rz_hooks.safe_point) */
-    unsigned
-        within;    /* parts of operations run now, which must not be entered again: no safe point */
-    bool rollback; /* the job has moved on: every call returns RZM_ROLLBACK until the next epoch
-                      begins (epoch.h) */
+    bool rewinds;    /* the ranks of the job are restored from images of their memory, all at once
+                        (mpi/rewind) */
+    bool stops;      /* a safe point of a call is wanted (rz_hooks.safe_point) */
+    unsigned within; /* parts of operations that run now: none is entered again, so no safe point */
+    bool rollback;   /* the job has moved on: every call returns RZM_ROLLBACK until the next epoch
+                        begins (epoch.h) */
     bool going_back; /* a roll-back inside MPIX_Reinit is under way: other threads are refused */
     bool reinit_entered; /* MPIX_Reinit was called */
     bool reinit_open;    /* inside MPIX_Reinit: a failure ends no operation; the job rolls back */

@@ -29,9 +29,7 @@ static struct {
     pid_t pid; /* a forked child is no process of the job */
     uint64_t moment;
     struct rz_image_closed closed[CLOSED_MAX]; /* [n] */
-    struct known_file {
-        uint64_t opened; /* the moment before it was opened last */
-    } known[CLOSED_MAX];
+    uint64_t opened[CLOSED_MAX];               /* the moment before it was opened last */
     uint32_t n;
     struct open_file {
         struct rz_image_open file;
@@ -66,7 +64,7 @@ static bool is_known(const struct rz_file_mark *mark)
 {
     uint32_t i = index_of(mark);
     if (i < marks.n) {
-        marks.known[i].opened = marks.moment;
+        marks.opened[i] = marks.moment;
     }
     return i < marks.n;
 }
@@ -78,7 +76,7 @@ static void remember(const struct rz_file_mark *mark)
     if (path) {
         marks.closed[marks.n] =
             (struct rz_image_closed){mark->device, mark->inode, mark->made_ns, path};
-        marks.known[marks.n++] = (struct known_file){marks.moment};
+        marks.opened[marks.n++] = marks.moment;
     }
 }
 
@@ -90,9 +88,9 @@ static void forget_some(void)
         return;
     }
     for (uint32_t i = 0; i < marks.n; i++) {
-        if (marks.known[i].opened == marks.moment) {
+        if (marks.opened[i] == marks.moment) {
             marks.closed[kept] = marks.closed[i];
-            marks.known[kept++] = marks.known[i];
+            marks.opened[kept++] = marks.opened[i];
         } else {
             free((char *)marks.closed[i].path);
         }

@@ -16,8 +16,8 @@
 #include "mpi/rewind/image_keep.h"
 #include "mpi/rewind/output_mark.h"
 #include "port/clock.h"
-#include "port/lock_owners.h"
 #include "port/kill_point.h"
+#include "port/lock_owners.h"
 #include "port/memory.h"
 
 #include <inttypes.h>

@@ -7,8 +7,8 @@
 #include "base/trace.h"
 #include "host/embedded.h"
 #include "mpi/agree/protocol_message.h"
-#include "mpi/create/service.h"
 #include "mpi/chapter.h"
+#include "mpi/create/service.h"
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/control_message.h"
 #include "mpi/engine/epoch_check.h"
@@ -16,15 +16,15 @@
 #include "mpi/p2p/early_fetch.h"
 #include "mpi/p2p/sync.h"
 #include "mpi/request/request.h"
-#include "mpi/rma/rma_thread.h"
 #include "mpi/rewind/closed_files.h"
 #include "mpi/rewind/image_keep.h"
 #include "mpi/rewind/output_mark.h"
 #include "mpi/rewind/rewind_refusals.h"
 #include "mpi/rewind/rewind_restore.h"
+#include "mpi/rma/rma_thread.h"
 #include "port/clock.h"
-#include "port/lock_owners.h"
 #include "port/kill_point.h"
+#include "port/lock_owners.h"
 #include "proto/recover/recover.h"
 #include "proto/snapshot/snapshot.h"
 
@@ -252,7 +252,7 @@ static void save(void)
     struct rz_image_extra extra = {
         .note = {[RZ_NOTE_INPUT] = rz_input_mark(),
                  [RZ_NOTE_MOMENT] = (uint64_t)rz_engine.epoch << 32 | snapshot.attempt}};
-    rz_image_set_owners(rz_lock_owners_follow()); /* of objects that were loaded since */
+    rz_lock_owners_follow(); /* also calls of objects that were loaded since */
     extra.closed = rz_closed_files_hold(extra.note[RZ_NOTE_MOMENT], &extra.n_closed);
     /* Other threads have gone on inside their calls since this process stopped. */
     enum rz_image_result result = rz_snapshot_objects(snapshot.why, sizeof(snapshot.why))
