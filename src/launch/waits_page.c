@@ -315,10 +315,10 @@ static void collect_under_way(const struct rz_waits_page *page, const struct rz_
 {
     for (uint32_t rank = 0; rank < page->n_balance; rank++) {
         const struct rz_waits_balance *balance = &page->balance[rank];
-        const struct rz_waits_entry *entry = entry_of(page, rank);
         if (balance->to <= 0 && balance->from <= 0) {
             continue;
         }
+        const struct rz_waits_entry *entry = entry_of(page, rank);
         if (!entry || entry->still_ns < page->least || !lasts(entry, earlier, apart)) {
             found->moves = true;
             continue;
