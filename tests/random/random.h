@@ -96,8 +96,7 @@ struct player {
 };
 
 /* Ends the job. */
-void wrong(const struct player *player, int op, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void wrong(int op, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 struct pending *begin(struct player *player); /* a new one */
 struct side *side_new(void);

@@ -33,8 +33,8 @@ static void fill(struct player *player, struct slot *new, const struct slot *old
         MPI_Comm_size(comm, &size);
     }
     if (new->me >= 0 && (rank != new->me || size != n)) {
-        wrong(player, player->op, "rank %d of %d of a new communicator for %d of %d", rank, size,
-              new->me, n);
+        wrong(player->op, "rank %d of %d of a new communicator for %d of %d", rank, size, new->me,
+              n);
     }
 }
 
@@ -179,7 +179,7 @@ void play_merge(struct player *player, struct dice *dice, struct slot *slot)
         MPI_Intercomm_create(local, 0, slot->comm, first ? half : 0, player->op, &inter);
         MPI_Comm_remote_size(inter, &there);
         if (there != (first ? slot->n - half : half)) {
-            wrong(player, player->op, "an intercommunicator has %d remote processes", there);
+            wrong(player->op, "an intercommunicator has %d remote processes", there);
         }
         MPI_Intercomm_merge(inter, first, &comm);
         MPI_Comm_free(&inter);
@@ -242,8 +242,8 @@ void play_attribute(struct player *player, struct dice *dice, struct slot *slot)
     MPI_Comm_delete_attr(slot->comm, key);
     MPI_Comm_free_keyval(&key);
     if (!flag || got != value + 1 || times != 201) {
-        wrong(player, player->op, "an attribute: found %d, %td from the first, calls %d", flag,
-              got - value, times);
+        wrong(player->op, "an attribute: found %d, %td from the first, calls %d", flag, got - value,
+              times);
     }
 }
 
@@ -274,7 +274,7 @@ void play_error(struct player *player, struct dice *dice, struct slot *slot)
     MPI_Errhandler_free(&before);
     MPI_Error_class(code, &class);
     if (class != MPI_ERR_RANK || errors != 1) {
-        wrong(player, player->op, "a send to rank %d of %d: class %d, %d calls of the handler",
+        wrong(player->op, "a send to rank %d of %d: class %d, %d calls of the handler",
               slot->n + number, slot->n, class, errors);
     }
 }
@@ -306,7 +306,7 @@ static void check_generalised(struct pending *pending, const MPI_Status *status)
     MPI_Get_elements(status, MPI_INT, &elements);
     if (status->MPI_SOURCE != 3 || status->MPI_TAG != 4 || elements != (int)pending->elements ||
         *number != elements + 1) {
-        wrong(NULL, pending->op, "a generalised request: source %d, tag %d, %d elements, %d",
+        wrong(pending->op, "a generalised request: source %d, tag %d, %d elements, %d",
               status->MPI_SOURCE, status->MPI_TAG, elements, *number);
     }
 }

@@ -15,12 +15,12 @@ static void check_message(struct pending *pending, const MPI_Status *status)
     MPI_Count elements;
     struct side *to = pending->side[0];
     if (status->MPI_SOURCE != pending->source || status->MPI_TAG != pending->tag) {
-        wrong(NULL, pending->op, "the status says source %d and tag %d for %d and %d",
-              status->MPI_SOURCE, status->MPI_TAG, pending->source, pending->tag);
+        wrong(pending->op, "the status says source %d and tag %d for %d and %d", status->MPI_SOURCE,
+              status->MPI_TAG, pending->source, pending->tag);
     }
     MPI_Get_elements_x(status, to->type, &elements);
     if ((uint64_t)elements != pending->elements) {
-        wrong(NULL, pending->op, "%lld elements came for %llu", (long long)elements,
+        wrong(pending->op, "%lld elements came for %llu", (long long)elements,
               (unsigned long long)pending->elements);
     }
 }

@@ -28,11 +28,10 @@ static struct {
 static int world_rank;
 static pid_t first_process;
 
-void wrong(const struct player *player, int op, const char *format, ...)
+void wrong(int op, const char *format, ...)
 {
     char text[600];
     va_list more;
-    (void)player;
     va_start(more, format);
     vsnprintf(text, sizeof(text), format, more);
     va_end(more);
@@ -65,7 +64,7 @@ static void over(struct pending *pending, const MPI_Status *status)
     char text[300];
     for (uint32_t i = 0; i < pending->n_words; i++) {
         if (pending->word[0][i] != pending->word[1][i]) {
-            wrong(NULL, pending->op, "word %u of %u is %x for %x", i, pending->n_words,
+            wrong(pending->op, "word %u of %u is %x for %x", i, pending->n_words,
                   pending->word[0][i], pending->word[1][i]);
         }
     }
@@ -75,7 +74,7 @@ static void over(struct pending *pending, const MPI_Status *status)
     for (int k = 0; k < 2; k++) {
         const char *what = pending->side[k] ? side_end(pending->side[k], text, sizeof(text)) : NULL;
         if (what) {
-            wrong(NULL, pending->op, "buffer %d: %s", k, what);
+            wrong(pending->op, "buffer %d: %s", k, what);
         }
         free(pending->side[k]);
     }
@@ -343,7 +342,7 @@ static void play_program(uint64_t seed)
     }
     for (int i = 1; i < options.threads; i++) {
         if (pthread_create(&thread[i], NULL, play_alone, &player[i]) != 0) {
-            wrong(NULL, -1, "no thread");
+            wrong(-1, "no thread");
         }
     }
     play(&player[0]);

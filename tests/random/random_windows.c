@@ -104,10 +104,9 @@ static void check_cells(const struct window *w, int target, const uint64_t *cell
 {
     for (int i = 0; i < CELLS; i++) {
         if (cells[i] != last(w, target, i)) {
-            wrong(w->player, w->player->op,
-                  "cell %d of rank %d is %llx for %llx %s (fate %d of %d)", i, target,
-                  (unsigned long long)cells[i], (unsigned long long)last(w, target, i), where,
-                  fate(w, target, i), w->n);
+            wrong(w->player->op, "cell %d of rank %d is %llx for %llx %s (fate %d of %d)", i,
+                  target, (unsigned long long)cells[i], (unsigned long long)last(w, target, i),
+                  where, fate(w, target, i), w->n);
         }
     }
 }
@@ -215,8 +214,7 @@ void play_counter(struct player *player, struct dice *dice, struct slot *slot)
     qsort(all, (size_t)w.n * TIMES, 8, by_value);
     for (int i = 0; i < w.n * TIMES; i++) {
         if (all[i] != (uint64_t)i) {
-            wrong(player, player->op, "number %d of a counter is %llu", i,
-                  (unsigned long long)all[i]);
+            wrong(player->op, "number %d of a counter is %llu", i, (unsigned long long)all[i]);
         }
     }
     free(all);
@@ -232,7 +230,7 @@ static void need_file(struct player *player, int code, const char *call)
     int length;
     if (code != MPI_SUCCESS) {
         MPI_Error_string(code, text, &length);
-        wrong(player, player->op, "%s: %s", call, text);
+        wrong(player->op, "%s: %s", call, text);
     }
 }
 
@@ -301,9 +299,8 @@ void play_file(struct player *player, struct dice *dice, struct slot *slot)
     for (int i = 0; i < words; i++) {
         if (count != words || read != words ||
             back[i] != (uint32_t)mix(seed + (uint64_t)other, (uint64_t)i)) {
-            wrong(player, player->op,
-                  "%d of %d words are written, %d read; word %d of rank %d is %x", count, words,
-                  read, i, other, back[i]);
+            wrong(player->op, "%d of %d words are written, %d read; word %d of rank %d is %x",
+                  count, words, read, i, other, back[i]);
         }
     }
     need_file(player, MPI_File_close(&file), "MPI_File_close");
