@@ -280,6 +280,9 @@ bool rz_timeline_settled(const struct rz_timeline *timeline)
     if (!rz_timeline_runs(timeline)) {
         return false;
     }
+    if (timeline->way != RZ_RECOVERY_RESTART && !timeline->seen) {
+        return false; /* whoever saw the failure is read later than those that heard of it */
+    }
     return timeline->way == RZ_RECOVERY_REPLACE ? timeline->work->resumed
                                                 : timeline->n_going_on >= timeline->n_ranks;
 }
@@ -322,6 +325,12 @@ static void measure(const struct rz_timeline *timeline, struct rz_recovery_times
     ms[RZ_RECOVERY_RESTORE] = phase(&end, timeline->restored);
 }
 
+/* Whoever saw the failure may have ended before it said so. */
+static rz_time seen_by(const struct rz_timeline *timeline)
+{
+    return timeline->seen ? timeline->seen : timeline->killed ? timeline->killed : timeline->agreed;
+}
+
 bool rz_timeline_take(struct rz_timeline *timeline, struct rz_recovery_times *times)
 {
     if (!rz_timeline_runs(timeline)) {
@@ -332,7 +341,7 @@ bool rz_timeline_take(struct rz_timeline *timeline, struct rz_recovery_times *ti
                                         .failures = timeline->failures,
                                         .rounds = timeline->rounds,
                                         .killed = timeline->killed,
-                                        .seen = timeline->seen,
+                                        .seen = seen_by(timeline),
                                         .run = timeline->run,
                                         .restored = timeline->restored,
                                         .generation = timeline->generation,

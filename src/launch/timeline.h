@@ -49,7 +49,7 @@ struct rz_recovery_times {
     enum rz_recovery_way way;
     uint32_t epoch;            /* that runs now; REPLACE: in which it took place */
     uint32_t failures, rounds; /* decisions it took: a failure during a recovery makes one more */
-    rz_time killed, seen;      /* the first failure */
+    rz_time killed, seen;      /* the first failure; seen: when it was known at the latest */
     rz_time run, restored;     /* the last node's, the last process's */
     uint64_t generation;       /* that was restored; 0: none */
     uint64_t damaged;          /* the generation that was given up for it; 0: none */

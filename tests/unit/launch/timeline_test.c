@@ -120,6 +120,29 @@ static void test_phases_of_a_global_restart(void **state)
     assert_false(rz_timeline_take(&timeline, &times)); /* it was reported */
 }
 
+/* What the others say is read before the words of the observer: it is awaited, as long as the job
+ * goes on. */
+static void test_the_observer_is_read_last(void **state)
+{
+    struct rz_recovery_times times = {0};
+    (void)state;
+    begin();
+    rz_timeline_failure(&timeline, 225 * MS, 0, true);
+    recover(2, 2, 225 * MS);
+    event(RZ_EVENT_RECORD_RESTORED, 2, 0, 1, 4, 239 * MS);
+    event(RZ_EVENT_RECORD_RESTORED, 2, 1, 2, 4, 241 * MS);
+    mark(0, 2, 9, 900 * MS);
+    assert_true(rz_timeline_runs(&timeline) && !rz_timeline_settled(&timeline));
+    rz_timeline_failure(&timeline, 0, 226 * MS, false);
+    assert_true(rz_timeline_settled(&timeline));
+    assert_true(rz_timeline_take(&timeline, &times));
+    is_ms(times.phase_ms[RZ_RECOVERY_DETECT], 1);
+    rz_timeline_failure(&timeline, 1000 * MS, 0, true); /* the observer fails before it says so */
+    recover(3, 3, 1000 * MS);
+    assert_true(rz_timeline_take(&timeline, &times));
+    assert_true(isnan(times.phase_ms[RZ_RECOVERY_DETECT]) && times.seen == 1000 * MS);
+}
+
 /* The phases add up to the whole, whichever of those side by side is the last. */
 static void test_the_sum_is_the_whole(void **state)
 {
@@ -373,6 +396,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_two, close_it)
     const struct CMUnitTest tests[] = {TEST(test_phases_of_a_global_restart),
+                                       TEST(test_the_observer_is_read_last),
                                        TEST(test_the_sum_is_the_whole),
                                        TEST(test_lost_work),
                                        TEST(test_a_late_mark),
