@@ -10,10 +10,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Not in linux/magic.h. */
 #define ZFS_MAGIC 0x2fc12fc1
+
+/* The file server's clock may be another one. */
+#define MADE_WITHIN_S 60
 
 /* Not kept: a process that was restored may be on another host. */
 uint64_t rz_file_mark_host(void)
@@ -83,6 +87,41 @@ bool rz_file_mark_take(int fd, struct rz_file_mark *mark, char path[RZ_FILE_PATH
     return path[0] == '/' && strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/sys/", 5) != 0;
 }
 
+/* The folder's own name, and the last part of the given one. */
+bool rz_file_mark_want(int folder, const char *name, struct rz_file_mark *mark,
+                       char path[RZ_FILE_PATH_BYTES])
+{
+    char link[40], above[RZ_FILE_PATH_BYTES];
+    const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
+    size_t length = (size_t)(last - name);
+    struct timespec now;
+    if (length >= sizeof(above)) {
+        return false;
+    }
+    snprintf(above, sizeof(above), "%.*s", length ? (int)length : 1, length ? name : ".");
+    int fd = openat(folder, above, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, RZ_FILE_PATH_BYTES - 1);
+    size_t bytes = n > 0 ? (size_t)n : 0;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *mark =
+        (struct rz_file_mark){.host = rz_file_mark_host(),
+                              .made_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+                              .flags = RZ_FILE_WANTED | (is_of_one_host(fd) ? RZ_FILE_LOCAL : 0),
+                              .path = path};
+    close(fd);
+    const char *between = bytes > 1 ? "/" : "";
+    size_t needed = bytes + strlen(between) + strlen(last) + 1;
+    if (bytes == 0 || path[0] != '/' || needed > RZ_FILE_PATH_BYTES) {
+        return false;
+    }
+    snprintf(path + bytes, RZ_FILE_PATH_BYTES - bytes, "%s%s", between, last);
+    return true;
+}
+
 static bool same_file(const struct rz_file_mark *a, const struct rz_file_mark *b)
 {
     return a->inode == b->inode &&
@@ -93,6 +132,9 @@ static bool same_file(const struct rz_file_mark *a, const struct rz_file_mark *b
 bool rz_file_mark_is_gone(const struct rz_file_mark *mark, uint64_t host)
 {
     struct statx now;
+    if (mark->flags & RZ_FILE_WANTED) {
+        return true;
+    }
     if (!(mark->flags & RZ_FILE_LOCAL) || !(mark->flags & RZ_FILE_CREATED) || mark->made_ns == 0 ||
         host == 0 || mark->host != host) {
         return false;
@@ -104,9 +146,30 @@ bool rz_file_mark_is_gone(const struct rz_file_mark *mark, uint64_t host)
     return now.stx_ino != mark->inode || (made != 0 && made != mark->made_ns);
 }
 
+/* The one that was about to be made, and is as its maker has left it. */
+static bool is_as_made(const struct rz_file_mark *mark, const struct stat *now)
+{
+    int64_t wanted_s = (int64_t)(mark->made_ns / 1000000000), changed_s = now->st_mtim.tv_sec;
+    return S_ISREG(now->st_mode) && now->st_size == 0 && now->st_uid == geteuid() &&
+           changed_s >= wanted_s - MADE_WITHIN_S && changed_s <= wanted_s + MADE_WITHIN_S;
+}
+
+static enum rz_file_mark_result restore_wanted(const struct rz_file_mark *mark, bool cut)
+{
+    struct stat now;
+    bool elsewhere = mark->host != rz_file_mark_host() && mark->flags & RZ_FILE_LOCAL;
+    if (elsewhere || lstat(mark->path, &now) != 0 || !is_as_made(mark, &now)) {
+        return RZ_FILE_AS_MARKED;
+    }
+    return !cut || unlink(mark->path) == 0 || errno == ENOENT ? RZ_FILE_CUT : RZ_FILE_CLOSED;
+}
+
 enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, bool cut)
 {
     struct rz_file_mark now;
+    if (mark->flags & RZ_FILE_WANTED) {
+        return restore_wanted(mark, cut);
+    }
     if (mark->flags & RZ_FILE_EMPTIED) {
         return RZ_FILE_LOST;
     }

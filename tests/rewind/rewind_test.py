@@ -323,12 +323,13 @@ class State(Rewind):
 
     def test_closed_files(self):
         # A rank fails while the next snapshot is made, between two, and with its node; and once more while it is restored.
-        for kill, how in (("image-saved:2@1", {}), ("stored:3@1", {"nodes": 1}), ("piece-came:6@1", {"nodes": 3})):
+        # And while it creates a file.
+        for kill, how in (("image-saved:2@1", {}), ("stored:3@1", {"nodes": 1}), ("piece-came:6@1", {"nodes": 3}),
+                          ("file-wanted:80@1", {}), ("file-made:80@1", {}), ("file-made:81@1", {"nodes": 1})):
             with self.subTest(kill):
                 self.restored("appended", "together", "created", kill=kill, **how)
-        # At any moment: not a file that is being created, which has no mark yet (docs/process-state.md).
         with self.subTest("any moment"):
-            self.restored("appended", "together", kill="image-files@2", options=(*EVERY, "--inject", "kill rank 1 at 300ms"))
+            self.restored("appended", "together", "created", kill="image-files@2", options=(*EVERY, "--inject", "kill rank 1 at 300ms"))
 
     def test_the_page_names_each_mode(self):
         modes = subprocess.run([self.PROGRAM, "--modes"], capture_output=True, text=True, check=True).stdout.split()

@@ -6,6 +6,7 @@
 #include "mpi/rewind/file_opens.h"
 #include "port/descriptor.h"
 #include "port/file_mark.h"
+#include "port/kill_point.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -152,10 +153,24 @@ static void tell_shortened(int fd)
     }
 }
 
+/* Its maker may end before it can say which file it is. */
+static void opening_makes(int folder, const char *path)
+{
+    struct rz_file_mark mark;
+    char name[RZ_FILE_PATH_BYTES];
+    if (marks.active && rz_file_mark_want(folder, path, &mark, name)) {
+        tell_mark(marks.moment, &mark);
+        rz_kill_here(RZ_KILL_FILE_WANTED);
+    }
+}
+
 static void tell_opened(int fd, bool created)
 {
     struct rz_file_mark mark;
     char path[RZ_FILE_PATH_BYTES];
+    if (created) {
+        rz_kill_here(RZ_KILL_FILE_MADE);
+    }
     if (rz_file_mark_take(fd, &mark, path) && !is_known(&mark)) {
         mark.flags |= created ? RZ_FILE_CREATED : 0;
         tell_mark(marks.moment, &mark);
@@ -178,7 +193,7 @@ static void opening_over(int fd, enum rz_file_opening opening)
     errno = error;
 }
 
-static const struct rz_file_opens opens = {opening_enters, opening_over};
+static const struct rz_file_opens opens = {opening_enters, opening_makes, opening_over};
 
 void rz_closed_files_begin(void)
 {

@@ -3,8 +3,9 @@
  * Files that the program opens, appends to and closes between two snapshots. An image has the files
  * that are open; of others it has the length, if this process has written to them before. Of one
  * that it opens for writing for the first time the daemons get a mark before the program writes
- * (daemon/service/file_marks.h): which file it is, and how long. A process that continues from an
- * image cuts all these files before any rank goes on.
+ * (daemon/service/file_marks.h): which file it is, and how long; and one before that it is about to
+ * make it, if it is not there. A process that continues from an image cuts all these files before
+ * any rank goes on.
  *
  * Calls that open files are led here (port/redirect.h) from MPI_Init to MPI_Finalize, in a job that
  * rewinds. A file that is emptied as it is opened ("w") is left alone: the program empties it again

@@ -82,7 +82,9 @@ static struct opening opening_begins(int folder, const char *path, int wants)
         opening.how = created           ? RZ_FILE_WAS_MADE
                       : wants & EMPTIES ? RZ_FILE_SHORTENED
                                         : RZ_FILE_OPENED;
-        if (!opening.tells) { /* to open a pipe may take any time */
+        if (created) {
+            told->makes(folder, path);
+        } else if (!opening.tells) { /* to open a pipe may take any time */
             told->end(-1, opening.how);
         }
     }

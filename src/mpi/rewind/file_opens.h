@@ -11,10 +11,12 @@ enum rz_file_opening {
     RZ_FILE_SHORTENED, /* emptied as it was opened, or cut: what was there may be lost */
 };
 
-/* Whoever opens a regular file for writing, or cuts it, does so between these two. begin false: not
- * this time; end is not called. end: fd below 0: it was not done. Both keep errno. */
+/* Whoever opens a regular file for writing, or cuts it, does so between begin and end. begin false:
+ * not this time; end is not called. makes: there is no such file, and one is made if that can be
+ * done. end: fd below 0: it was not done. begin and end keep errno. */
 struct rz_file_opens {
     bool (*begin)(void);
+    void (*makes)(int folder, const char *path);
     void (*end)(int fd, enum rz_file_opening opening);
 };
 

@@ -147,6 +147,63 @@ static void what_was_created_and_is_gone_needs_nothing(void **state)
     unlink(path);
 }
 
+/* Only as its maker leaves it that ends before it knows the descriptor. */
+static void what_was_wanted_is_removed_if_it_is_new(void **state)
+{
+    char name[RZ_FILE_PATH_BYTES];
+    struct rz_file_mark mark;
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = 0}};
+    (void)state;
+    int home = open(folder, O_RDONLY | O_DIRECTORY);
+    assert_true(rz_file_mark_want(home, "file", &mark, name));
+    assert_string_equal(mark.path, path);
+    assert_true(rz_file_mark_want(home, "./file", &mark, name));
+    assert_string_equal(mark.path, path);
+    assert_true(rz_file_mark_want(AT_FDCWD, path, &mark, name));
+    assert_string_equal(mark.path, path);
+    close(home);
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_AS_MARKED); /* it was not made */
+    append("");
+    assert_int_equal(rz_file_mark_restore(&mark, false), RZ_FILE_CUT);
+    assert_int_equal(length(), 0);
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_CUT);
+    assert_int_equal(length(), -1);
+    append("text"); /* somebody has written to it */
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_AS_MARKED);
+    assert_int_equal(truncate(path, 0), 0);
+    times[1].tv_sec = (time_t)(mark.made_ns / 1000000000) - 3600; /* it was there before */
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_AS_MARKED);
+    times[1].tv_sec += 7200; /* or came later */
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_AS_MARKED);
+    unlink(path);
+    assert_int_equal(symlink(other, path), 0);
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_AS_MARKED);
+    unlink(path);
+    append("");
+    mark.flags |= RZ_FILE_LOCAL;
+    mark.host++; /* another host has a file of that name */
+    assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_AS_MARKED);
+    assert_true(rz_file_mark_is_gone(&mark, rz_file_mark_host()));
+    unlink(path);
+}
+
+static void what_cannot_be_made_is_not_wanted(void **state)
+{
+    char name[RZ_FILE_PATH_BYTES], longest[RZ_FILE_PATH_BYTES + 2];
+    struct rz_file_mark mark;
+    (void)state;
+    assert_false(rz_file_mark_want(AT_FDCWD, "/no/such/folder/file", &mark, name));
+    memset(longest, 'x', sizeof(longest));
+    longest[0] = '/';
+    longest[sizeof(longest) - 1] = '\0';
+    assert_false(rz_file_mark_want(AT_FDCWD, longest, &mark, name));
+    longest[RZ_FILE_PATH_BYTES - 1] = '\0'; /* the longest that fits */
+    assert_true(rz_file_mark_want(AT_FDCWD, longest, &mark, name));
+    assert_string_equal(name, longest);
+}
+
 static void what_has_no_end_has_no_mark(void **state)
 {
     char name[RZ_FILE_PATH_BYTES];
@@ -190,6 +247,8 @@ int main(void)
         cmocka_unit_test(another_file_is_left_alone),
         cmocka_unit_test(of_several_hosts_the_device_has_another_number),
         cmocka_unit_test(what_was_created_and_is_gone_needs_nothing),
+        cmocka_unit_test(what_was_wanted_is_removed_if_it_is_new),
+        cmocka_unit_test(what_cannot_be_made_is_not_wanted),
         cmocka_unit_test(what_has_no_end_has_no_mark),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
