@@ -14,6 +14,7 @@ REPORTED_AT = 0.8  # of its time: rzrun then says who waits for whom
 AGAIN = 2  # a failed test is run so often again, alone
 PATIENT = 3  # a test that timed out gets so many times its time when it is run again
 SAID_MAX = 1500
+KILLED = 137  # as shells say it
 
 
 @dataclass
@@ -68,6 +69,14 @@ def is_drawn(case, setting, seed, part):
     return not setting.drawn or draw(case, setting, seed).random() < part
 
 
+def is_struck(record):
+    """Whether a fault came while the program ran, by the record of a job; None: it came when all ranks had left MPI."""
+    events = [line.split()[0].partition("=")[2] for line in record.splitlines() if line.startswith("event=")]
+    if "injected" not in events:
+        return False
+    return None if "left" in events[:events.index("injected")] else True
+
+
 class Runner:
     """Runs the tests of a suite with one installation."""
 
@@ -109,16 +118,19 @@ class Runner:
         if run.end == OUT_OF_TIME:
             return None
         trial = Trial(case.name, setting.name, PASSED, seconds=run.wall_s, commit=self.commit)
+        if setting.faults and os.path.exists(record):
+            with open(record, encoding="utf-8", errors="replace") as file:
+                struck = is_struck(file.read())
+            os.remove(record)
+            trial.struck = bool(struck)
+            if struck is None and run.status == KILLED:
+                run.status = 0  # nobody can finish for a rank that has left; rzrun says that it was killed
         if run.end == OVER:
             trial.outcome, trial.why = OVERDUE, f"it did not end in {limit_s:.0f} s"
         elif why := case.wrong(run):
             trial.outcome, trial.why = FAILED, why
         if trial.outcome != PASSED:
             trial.said, trial.command = run.output[-SAID_MAX:], shlex.join(words)
-        if setting.faults and os.path.exists(record):
-            with open(record, encoding="utf-8", errors="replace") as file:
-                trial.struck = "event=injected" in file.read()
-            os.remove(record)
         if setting.name == "three":
             self.took_s[case.name] = run.wall_s
         return trial
