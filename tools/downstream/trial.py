@@ -71,10 +71,8 @@ def is_drawn(case, setting, seed, part):
 
 def is_struck(record):
     """Whether a fault came while the program ran, by the record of a job; None: it came when all ranks had left MPI."""
-    events = [line.split()[0].partition("=")[2] for line in record.splitlines() if line.startswith("event=")]
-    if "injected" not in events:
-        return False
-    return None if "left" in events[:events.index("injected")] else True
+    events = {line.split()[0].partition("=")[2] for line in record.splitlines() if line.startswith("event=")}
+    return None if {"left", "noted"} <= events else "injected" in events
 
 
 class Runner:
