@@ -62,11 +62,12 @@ class Decisions(unittest.TestCase):
         self.assertFalse(trial.is_drawn(suite.Case("fixed", "/", ["./x"], 4, rewind=False), trial.SETTINGS["faults"], 7, 1))
 
     def test_a_fault_after_the_end(self):
-        """A failure that the daemons only note, since all have left. The record has no order: the nodes speak one after the other."""
-        run, left, killed, noted = "event=run epoch=1", "event=left epoch=1 node=0", "event=injected rank=2", "event=noted rank=2"
-        self.assertIs(trial.is_struck("\n".join([run, killed, left])), True)
-        self.assertIs(trial.is_struck("\n".join([run, left, killed, noted])), None)
-        self.assertIs(trial.is_struck("\n".join([run, killed, left, noted])), None)
+        """There is no recovery, since all have left. The record has no order: the nodes speak one after the other."""
+        run, left, killed, recovery = "event=run epoch=1", "event=left epoch=1 node=0", "event=injected rank=2", "event=recovery way=reinit"
+        self.assertIs(trial.is_struck("\n".join([run, killed, recovery, left])), True)
+        self.assertIs(trial.is_struck("\n".join([run, killed])), True)
+        self.assertIs(trial.is_struck("\n".join([run, left, killed])), None)
+        self.assertIs(trial.is_struck("\n".join([run, killed, left])), None)
         self.assertIs(trial.is_struck("\n".join([run, left])), False)
 
     def test_expectations(self):
@@ -113,9 +114,9 @@ class Whole(unittest.TestCase):
             with open(f"{work}/sources/{name}", "w", encoding="utf-8") as out:
                 out.write(text)
         system = systems.installed(BUILD, work)
-        folder = suite.built(OWN, system, f"{work}/sources", f"{work}/builds", HANG_S)
+        folder = suite.built(OWN, system, f"{work}/sources", work, f"{work}/builds", HANG_S)
         before = os.stat(f"{folder}/own").st_mtime_ns
-        self.assertEqual(suite.built(OWN, system, f"{work}/sources", f"{work}/builds", HANG_S), folder)
+        self.assertEqual(suite.built(OWN, system, f"{work}/sources", work, f"{work}/builds", HANG_S), folder)
         self.assertEqual(os.stat(f"{folder}/own").st_mtime_ns, before, "it was built again without a reason")
         results = report.Results(f"{work}/results", OWN)
         runner, cases = trial.Runner(system, INTERRUPT, 1, "abc"), {case.name: case for case in OWN.cases(folder)}
@@ -145,7 +146,7 @@ class Whole(unittest.TestCase):
         for one, why in ((suite.Suite("bad", "bad", "", "cc -c nothing.c", list), "nothing.c"),
                          (suite.Suite("poor", "poor", "", "true", list, needs="rz-no-such-package"), "rz-no-such-package")):
             with self.assertRaises(suite.NotBuilt) as caught:
-                suite.built(one, system, f"{work}/sources", f"{work}/builds", HANG_S)
+                suite.built(one, system, f"{work}/sources", work, f"{work}/builds", HANG_S)
             self.assertIn(why, str(caught.exception))
 
 

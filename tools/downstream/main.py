@@ -73,8 +73,10 @@ class Downstream:
             return None
         try:
             unpacked, results.version = self.sources.get(suite.package)
+            for package in suite.also:
+                self.sources.get(package)
             left = min(BUILD_S, max(BUILD_LEAST_S, self.end - time.monotonic()))
-            folder = built(suite, system, unpacked, f"{self.options.work}/builds", left)
+            folder = built(suite, system, unpacked, self.sources.folder, f"{self.options.work}/builds", left)
         except (NotFetched, NotBuilt) as failure:
             results.unbuilt[key] = str(failure)
             return None

@@ -54,6 +54,7 @@ class Suite:
     what: str  # one line for the report
     build: str  # for sh -eu, in the folder of the sources; the wrappers of the MPI are mpicc and its like
     cases: callable  # of the folder: its Cases
+    also: tuple = ()  # packages whose sources the build needs, too: $RZ_ALSO/PACKAGE/unpacked
     expected: list = field(default_factory=list)
     needs: str = ""  # packages of Debian without which it cannot be built
     changes: dict = field(default_factory=dict)  # what is built in another way than an ordinary user would, and why
@@ -82,7 +83,7 @@ def first_error(log):
                 (log.strip().splitlines() or ["no word"])[-1])[:200]
 
 
-def built(suite, system, sources, builds, seconds):
+def built(suite, system, sources, also, builds, seconds):
     """The folder in which a suite was built with an MPI. It is built again when its recipe, its sources or the MPI's headers are others."""
     folder = f"{builds}/{suite.name}/{system.name}"
     stamp, log = f"{folder}.stamp", f"{folder}.log"
@@ -98,7 +99,7 @@ def built(suite, system, sources, builds, seconds):
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(sources, folder, symlinks=True)
     with open(log, "wb") as out:
-        child = subprocess.Popen(["nice", "-n", "10", "sh", "-eu", "-c", suite.build], cwd=folder, env={**os.environ, **system.environment()},
+        child = subprocess.Popen(["nice", "-n", "10", "sh", "-eu", "-c", suite.build], cwd=folder, env={**os.environ, **system.environment(), "RZ_ALSO": also},
                                  stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
         try:
             status = child.wait(seconds)

@@ -72,7 +72,15 @@ def is_drawn(case, setting, seed, part):
 def is_struck(record):
     """Whether a fault came while the program ran, by the record of a job; None: it came when all ranks had left MPI."""
     events = {line.split()[0].partition("=")[2] for line in record.splitlines() if line.startswith("event=")}
-    return None if {"left", "noted"} <= events else "injected" in events
+    return None if {"left", "injected"} <= events and not {"recovery", "again"} & events else "injected" in events
+
+
+def in_one_word(words, path):
+    """The path of a script that runs words and what it is given: scripts split what is in a variable at each space."""
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+    os.chmod(path, 0o755)
+    return path
 
 
 class Runner:
@@ -105,7 +113,7 @@ class Runner:
             environment["RZ_BOUNDS"] = "least" if setting.bounds == "least" else f"odd:{self.seed}"
         launch = self.system.launch(case.ranks, options)
         if case.launcher:
-            environment[case.launcher] = shlex.join(launch)
+            environment[case.launcher] = in_one_word(launch, os.path.join(case.folder, f"rz-launch-{setting.name}"))
             launch = []
         return ["env", "-C", case.folder, *(f"{name}={value}" for name, value in environment.items()), *launch, *case.words]
 
