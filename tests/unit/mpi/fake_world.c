@@ -354,7 +354,10 @@ struct rz_link {
 
 static struct rz_link the_link;
 static struct rz_doorbell bell;
-static struct rz_waits waits;
+static union {
+    struct rz_waits waits;
+    unsigned char room[sizeof(struct rz_waits) + FAKE_SLOTS * sizeof(struct rz_pair_counts)];
+} shown;
 
 /* ---- What rewinding needs of a link: no test here rewinds ---- */
 
@@ -537,7 +540,7 @@ void fake_world_begin_as(uint32_t n, uint32_t incarnation)
         .doorbell_fd = -1,
         .fd = -1,
         .board = fake.board,
-        .waits = &waits,
+        .waits = &shown.waits,
     };
     int provided;
     assert_int_equal(rzm_init_thread(NULL, NULL, MPI_THREAD_SINGLE, &provided), MPI_SUCCESS);
