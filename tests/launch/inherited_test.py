@@ -127,6 +127,14 @@ class Inherited(rig.LaunchTest):
         self.assertEqual(result.status, rig.NO_START, result.err)
         self.assertIn("raise `ulimit -n`", result.err)
 
+    def test_a_low_limit_that_may_be_raised(self):
+        """Descriptors of all ranks of a node are the daemon's: the limit of each rank is its own affair, and stays as it was."""
+        def low():
+            hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            resource.setrlimit(resource.RLIMIT_NOFILE, (32, hard))
+        result = self.run_it("-n", "40", "--oversubscribe", SH, "-c", "ulimit -Sn", preexec_fn=low)
+        self.assertEqual((result.status, result.out.split()), (0, ["32"] * 40), result.err)
+
     # ---- wrappers that close what they do not know
 
     CLOSES = ["-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"]

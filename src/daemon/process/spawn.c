@@ -99,14 +99,16 @@ _Noreturn static void child_run(const struct rz_spawn_config *config, const stru
     if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK) {
         child_report(report, STEP_PARENT);
     }
+    /* Before the program gets its own limit: these have high numbers, those of all ranks of the
+     * node. */
+    if (!child_descriptors(ends, config->stdin_fd)) {
+        child_report(report, STEP_DESCRIPTORS);
+    }
     give_inherited(config);
     if (config->job->flags & RZ_JOB_REWIND) {
         rz_process_fix_addresses();
     }
     rz_binding_apply(config->binding);
-    if (!child_descriptors(ends, config->stdin_fd)) {
-        child_report(report, STEP_DESCRIPTORS);
-    }
     if (!enter_directory(config->job, program->directory)) {
         child_report(REPORT_FD, STEP_DIRECTORY);
     }
