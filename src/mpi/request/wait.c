@@ -298,13 +298,14 @@ static void tell_of_many(struct rz_blocked *blocked, const void *arg)
 }
 
 /* A round of progress may bring one message only. Where a look is long, all that has arrived is
- * taken before it: the next calls find their requests complete, and look at those only. */
+ * taken before it: the next calls find their requests complete, and look at those only. (A wait for
+ * all goes on where its last look has ended; a test begins at the first request each time.) */
 #define MANY_LONG 64
 #define MANY_ROUND 16 /* a round takes no longer than a look at so many requests */
 
 static void take_arrived(const struct many *many)
 {
-    int rounds = many->all || many->n < MANY_LONG ? 0 : many->n / MANY_ROUND;
+    int rounds = many->n < MANY_LONG ? 0 : many->n / MANY_ROUND;
     while (rounds > 0 && !rz_engine.rollback && rz_engine_progress() > 0) {
         rounds--;
     }
@@ -315,7 +316,7 @@ static int wait_many(struct many *many, const char *call)
     struct rz_blocked blocked = {
         .call = call, .peer = MPI_ANY_SOURCE, .tag = MPI_ANY_TAG, .look = tell_of_many};
     bool news = many_have_news(many);
-    if (!news) {
+    if (!news && !many->all) {
         take_arrived(many);
         news = many_have_news(many);
     }

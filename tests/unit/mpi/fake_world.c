@@ -201,7 +201,7 @@ static unsigned fake_progress(struct rz_net *n)
 {
     (void)n;
     unsigned events = deliver() + finish_pending();
-    if (fake.turn && events == 0) {
+    if (fake.turn && (events == 0 || fake.turns_always)) {
         fake.turn(fake.turn_arg);
     }
     if (events == 0 && ++fake.rounds_without_turn > ROUNDS_MAX) {

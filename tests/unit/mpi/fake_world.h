@@ -52,8 +52,10 @@ struct fake_world {
     void (*before_read)(void);
     /* Called with each message to the daemon. May be NULL. */
     void (*heard)(const struct rz_link_message *message);
-    /* Called in each round of progress: the test's turn to let something happen. May be NULL. */
+    /* Called in a round of progress in which nothing else happens, or in each: the test's turn to
+     * let something happen. May be NULL. */
     void (*turn)(void *arg);
+    bool turns_always;
     void *turn_arg;
     size_t rounds_without_turn; /* more than a bound: nothing will ever happen, the test has hung */
 };

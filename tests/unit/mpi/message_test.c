@@ -583,6 +583,48 @@ static void many_messages_wait_for_their_receives(void **state)
     }
 }
 
+/* ---- A loop of tests of all ---- */
+
+enum { TESTED = 512 };
+static int n_come;
+
+static void one_comes(void *arg)
+{
+    (void)arg;
+    if (n_come < TESTED) {
+        struct rz_envelope envelope = fake_envelope(1, user_context(), n_come);
+        fake_inject(&envelope, &n_come, sizeof(n_come), false);
+        n_come++;
+    }
+}
+
+/* Each call looks at all from the first one on: it takes more than the one message of a round. */
+static void tests_of_all_are_few(void **state)
+{
+    MPI_Request requests[TESTED];
+    struct rz_request *request;
+    static int values[TESTED];
+    int calls = 0;
+    (void)state;
+    for (int i = 0; i < TESTED; i++) {
+        assert_int_equal(
+            rzm_irecv(&values[i], sizeof(int), fake_bytes(), 1, i, fake_comm(), &request),
+            MPI_SUCCESS);
+        requests[i] = rz_request_handle(request);
+    }
+    n_come = 0;
+    fake.turn = one_comes;
+    fake.turns_always = true;
+    for (int all = 0; !all; calls++) {
+        assert_int_equal(rzm_testall(TESTED, requests, &all, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    }
+    assert_in_range(calls, 1, TESTED / 16);
+    for (int i = 0; i < TESTED; i++) {
+        assert_int_equal(values[i], i);
+    }
+    fake.turn = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -603,6 +645,7 @@ int main(void)
         IN_WORLD(buffered_sends_are_done_at_once_and_bounded_by_the_buffer),
         IN_WORLD(wait_families_tell_of_each_request),
         IN_WORLD(many_messages_wait_for_their_receives),
+        IN_WORLD(tests_of_all_are_few),
         cmocka_unit_test(random_orders_meet_as_in_the_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
