@@ -208,7 +208,7 @@ static bool read_word(const char *word, struct rz_layout_node *node, const char 
 
 static bool take_node_line(void *arg, char *line, size_t n, const char **why)
 {
-    struct rz_layout_node node = {.place.slots = 1};
+    struct rz_layout_node node = {.place.slots = 0};
     char *save, *word;
     *why = "there is a zero byte in it";
     if (memchr(line, 0, n)) {
@@ -227,6 +227,9 @@ static bool take_node_line(void *arg, char *line, size_t n, const char **why)
     if (good && node.slots_max > 0 && node.slots_max < node.place.slots) {
         *why = "max_slots are fewer than slots";
         return false;
+    }
+    if (node.place.slots == 0) {
+        node.place.slots = node.slots_max > 0 ? node.slots_max : 1;
     }
     return good && add_hosts(arg, host, &node, why);
 }

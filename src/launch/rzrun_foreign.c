@@ -132,7 +132,6 @@ static bool is_of_its_parts(const char *name)
                                              "iof",
                                              "sec",
                                              "routed",
-                                             "mpi_ft_",
                                              "mpi_show",
                                              "mpi_warn",
                                              "mpi_abort",

@@ -310,7 +310,9 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
     rz_rzrun_conflicts_check(options);
     settle_timeout(options);
     if (!options->hb_timeout) {
-        options->hb_timeout = options->emulated_nodes > 1 ? RZ_SECOND : 300 * RZ_MILLISECOND;
+        rz_time usual = options->emulated_nodes > 1 ? RZ_SECOND : 300 * RZ_MILLISECOND;
+        rz_time least = 3 * options->hb_period;
+        options->hb_timeout = usual > least ? usual : least;
     }
     if (options->hb_timeout <= options->hb_period) {
         rz_cli_refuse(&rz_rzrun_cli,

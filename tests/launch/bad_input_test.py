@@ -39,7 +39,7 @@ CASES = [
     (["--timeout", "soon", TRUE], BAD_LINE, "300ms"),
     (["--timeout", "nans", TRUE], BAD_LINE, "300ms"),
     (["--timeout", "1e999s", TRUE], BAD_LINE, "300ms"),
-    (["--hb-period", "2s", TRUE], BAD_LINE, "--hb-timeout must be longer"),
+    (["--hb-period", "2s", "--hb-timeout", "1s", TRUE], BAD_LINE, "--hb-timeout must be longer"),
     (["--hb-period", "1us", TRUE], BAD_LINE, "from 1ms to 1h"),
     (["--hb-period", "0.9ms", TRUE], BAD_LINE, "from 1ms to 1h"),
     (["--hb-timeout", "2h", TRUE], BAD_LINE, "from 1ms to 1h"),

@@ -26,6 +26,7 @@ LINES = [
     (["--map-by", ":OVERSUBSCRIBE", "-n", "2", "--host", "localhost:1"], 2), (["--display", "map", "--display-map"], 1),
     (["-pernode", "--nodes", "2", "-n", "2"], 2), (["--use-hwthread-cpus", "--nooversubscribe", "--recoverable"], 1),
     (["--disable-recovery", "-n", "2"], 2), (["--mca", "mpi_ft_enable", "1", "-n", "2"], 2), (["--mca", "mpi_ft_enable", "false"], 1),
+    (["--mca", "mpi_ft_detector_period", "0.5", "-n", "2", "--nodes", "2"], 2),
     (["--mca", "mpi_ft_detector_period", "0.05", "--mca", "mpi_ft_detector_timeout", "3e-1", "-n", "2", "--nodes", "2"], 2),
     (["--output", "merge"], 1), (["-s"], 1), (["--preload-binary", "--preload-files", "a,b"], 1),
 ]

@@ -187,6 +187,9 @@ static void test_hostfiles_of_others(void **state)
     assert_int_equal(layout.nodes[2].slots_max, 4);
     assert_int_equal(layout.nodes[3].slots_max, 1);
     rz_layout_clear(&layout);
+    assert_true(read_hosts(&layout, "h1 max_slots=3\n", &why));
+    assert_host(&layout, 0, "h1", 3); /* as many as may be */
+    rz_layout_clear(&layout);
     assert_false(read_hosts(&layout, "h1 slots=4 max_slots=2\n", &why));
     assert_non_null(strstr(why, "fewer than slots"));
     rz_layout_clear(&layout);
