@@ -354,7 +354,7 @@ static struct rz_mpifort_datarep *datarep_new(rz_mpifort_function *read, rz_mpif
                       rz_mpifort_extent *extent, MPI_Aint *extra, MPI_Fint *ierror,                \
                       size_t datarep_len)                                                          \
     {                                                                                              \
-        char *c_datarep = rz_mpifort_string(datarep, datarep_len, false);                          \
+        char *c_datarep = rz_mpifort_string(datarep, datarep_len, true);                           \
         struct rz_mpifort_datarep *made = datarep_new(read, write, extent, extra);                 \
         int error = c_datarep && made                                                              \
                         ? RZ_C(name)(c_datarep, made->read ? rz_mpifort_read##by : NULL,           \

@@ -139,6 +139,7 @@ program fortran_calls
     call numbers
     call groups
     call partitions
+    call names
     call spawn
   end if
   call MPI_Finalize(ierror)
@@ -616,6 +617,29 @@ contains
     call MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, children, MPI_ERRCODES_IGNORE, ierror)
     call good('MPI_ARGV_NULL')
     call MPI_Comm_disconnect(children, ierror)
+  end subroutine
+
+  ! Nor of names of files and services.
+  subroutine names
+    HANDLE(MPI_File) :: fh
+    character(len=64) :: file
+    character(len=MPI_MAX_PORT_NAME) :: port, found
+    if (me /= 0) return
+    write (file, '(a, i0)') '  fortran-names-', getpid() ! of several tests at once
+    call MPI_File_open(MPI_COMM_SELF, file, MPI_MODE_CREATE + MPI_MODE_WRONLY, MPI_INFO_NULL, fh, ierror)
+    call good('MPI_File_open')
+    call MPI_File_close(fh, ierror)
+    call MPI_File_delete(adjustl(file), MPI_INFO_NULL, ierror)
+    call good('MPI_File_delete')
+    call MPI_Open_port(MPI_INFO_NULL, port, ierror)
+    call MPI_Publish_name('  fortran names  ', MPI_INFO_NULL, port, ierror)
+    call good('MPI_Publish_name')
+    call MPI_Lookup_name('fortran names', MPI_INFO_NULL, found, ierror)
+    call good('MPI_Lookup_name')
+    call check(found == port, 'the name of a service')
+    call MPI_Unpublish_name(' fortran names', MPI_INFO_NULL, port, ierror)
+    call good('MPI_Unpublish_name')
+    call MPI_Close_port(port, ierror)
   end subroutine
 
   subroutine child(parent)

@@ -137,7 +137,7 @@ class Text:
         self.parameter(f"char *{name}")
         self.lengths.append(f"size_t {name}_len")
         if item.p.is_const:
-            both = "true" if "_Info_" in self.call.name else "false"
+            both = "true" if "_Info_" in self.call.name or name in ("filename", "service_name", "datarep") else "false"
             self.before.append(f"char *c_{name} = rz_mpifort_string({name}, {name}_len, {both});")
             self.checks.append(f"!c_{name}")
             self.after.append(f"free(c_{name});")
