@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checkpoint schemes (rzrun --checkpoint): the losses that each tolerates are restored to the bit, from the reported source; after one more loss
 the job begins at the beginning and reports it; damaged copies are found, and others used."""
+import contextlib
 import glob
 import json
 import os
@@ -160,8 +161,9 @@ class Damage(Schemes):
         for daemon in self.members()["rzd"]:
             for fd in os.listdir(f"/proc/{daemon.pid}/fd"):
                 path = f"/proc/{daemon.pid}/fd/{fd}"
-                if os.readlink(path).startswith(f"/memfd:{name}"):
-                    found[os.stat(path).st_ino] = path
+                with contextlib.suppress(FileNotFoundError):  # the daemon has closed it since
+                    if os.readlink(path).startswith(f"/memfd:{name}"):
+                        found[os.stat(path).st_ino] = path
         return list(found.values())
 
     def newest(self, name):
