@@ -37,7 +37,8 @@ void rz_waits_page_add(struct rz_waits_page *page, uint32_t node,
                                               .members = told->members,
                                               .operation = told->operation,
                                               .peer = told->peer,
-                                              .tag = told->tag},
+                                              .tag = told->tag,
+                                              .flags = told->flags},
                                      .for_ns = told->for_ns,
                                      .still_ns = told->still_ns};
     snprintf(entry->text.call, sizeof(entry->text.call), "%s", told->call);
@@ -162,6 +163,7 @@ static bool has_rank(const struct rz_waits_entry *entries, size_t n, uint32_t ra
 static void put_awaited(const struct rz_waits_entry *entries, size_t n, FILE *out)
 {
     const char *before = ", for rank ";
+    bool others = false;
     for (size_t i = 0; i < n; i++) {
         uint32_t peer = entries[i].text.peer;
         bool again = false;
@@ -173,6 +175,10 @@ static void put_awaited(const struct rz_waits_entry *entries, size_t n, FILE *ou
         }
         fprintf(out, "%s%u", before, peer);
         before = ",";
+        others |= entries[i].text.flags & RZ_WAIT_OTHERS;
+    }
+    if (others) {
+        fputs(" or another", out);
     }
 }
 
@@ -247,7 +253,8 @@ static struct rz_wait_node *nodes_of(const struct rz_waits_page *page)
     rz_need_memory(nodes, "for the waits of a job");
     for (size_t i = 0; i < page->n; i++) {
         const struct rz_waits_entry *entry = &page->entries[i];
-        bool alone = entry->state == RZ_WAITING_IN_CALL && waiter(page, entry->rank) == entry;
+        bool alone = entry->state == RZ_WAITING_IN_CALL && waiter(page, entry->rank) == entry &&
+                     !(entry->text.flags & RZ_WAIT_OTHERS);
         const struct rz_waits_entry *peer = alone ? waiter(page, entry->text.peer) : NULL;
         nodes[i] =
             (struct rz_wait_node){.peer = peer ? (size_t)(peer - page->entries) : RZ_WAIT_NONE,
@@ -370,11 +377,12 @@ static bool put_cycle(const struct rz_waits_page *page, const struct rz_wait_nod
                       size_t first, const struct rz_waits_page *earlier, rz_time apart, FILE *out)
 {
     size_t at = first;
-    bool stays = true, awaits = false;
+    bool stays = true, awaits = false, threads = false;
     do {
         stays &= earlier && lasts(&page->entries[at], earlier, apart) &&
                  (!page->balance || page->entries[at].for_ns >= SHOWN_NS);
         awaits |= under_way_to(page, page->entries[at].rank) > 0;
+        threads |= page->entries[at].text.flags & RZ_WAIT_THREADS;
         at = rz_wait_next(nodes, at);
     } while (at != first);
     if (awaits) {
@@ -383,7 +391,9 @@ static bool put_cycle(const struct rz_waits_page *page, const struct rz_wait_nod
     if (earlier && !stays) {
         return false;
     }
-    fputs(stays ? "  a cycle that no rank will leave: rank " : "  a cycle at this moment: rank ",
+    fputs(!stays    ? "  a cycle at this moment: rank "
+          : threads ? "  a cycle, unless another thread of these ranks ends it: rank "
+                    : "  a cycle that none of these ranks will leave by itself: rank ",
           out);
     do {
         fprintf(out, "%u waits for ", nodes[at].rank);

@@ -8,7 +8,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 16
+#define RZ_LAUNCH_VERSION 17
 
 /* Kinds of events, for the record (the report, case files, the terminal). */
 enum rz_event_record {
@@ -154,7 +154,7 @@ enum rz_waiting_state {
         END(EVENT, event)                           /* enum rz_event_record, for the record and the terminal */ \
     MESSAGE(STOPPING, stopping) U32(status) TEXT(reason) END(STOPPING, stopping)        /* rz_status_t: this daemon gives up */ \
     MESSAGE(WAITING, waiting) U32(rank) U32(pid) U32(state) TEXT(call) TEXT(communicator) U64(context) U32(members) \
-        U64(operation) U32(peer) U32(tag) U64(for_ns) U64(waited_ns) U64(still_ns) END(WAITING, waiting) /* enum rz_waiting_state; \
+        U64(operation) U32(peer) U32(tag) U32(flags) U64(for_ns) U64(waited_ns) U64(still_ns) END(WAITING, waiting) /* enum rz_waiting_state; \
         waited_ns: for which calls of the process have waited since it began; still_ns: for which it has handed over no message \
         and got none (UINT64_MAX: it never has); the rest as in wait_text.h */ \
     MESSAGE(UNDER_WAY, under_way) BYTES(balance) END(UNDER_WAY, under_way) /* after DUMP_WAITING with ranks, before WAITING_END: \

@@ -9,7 +9,7 @@
 #include "wire/schema.h"
 
 /* The version of the link protocol; a peer with another one is refused with a reason. */
-#define RZ_LINK_VERSION 16
+#define RZ_LINK_VERSION 17
 
 /* The largest message. */
 #define RZ_LINK_MESSAGE_MAX 65536

@@ -14,6 +14,12 @@
  * sleeps. */
 #define RZ_WAIT_SHOWN_EVERY (50 * RZ_MILLISECOND)
 
+enum rz_wait_flags {
+    RZ_WAIT_OTHERS = 1,  /* another process than the peer may end it: one of several, or the one
+                            that has what is waited for */
+    RZ_WAIT_THREADS = 2, /* the process may have other threads that call MPI */
+};
+
 struct rz_wait_text {
     char call[RZ_WAIT_CALL_BYTES]; /* "MPI_Recv" */
     char name[RZ_WAIT_NAME_BYTES]; /* of the communicator, as the user named it; "": unnamed */
@@ -21,6 +27,7 @@ struct rz_wait_text {
     uint32_t members;              /* of it; 0: unknown */
     uint64_t operation;            /* number of the collective or agreement on it, 0: none */
     uint32_t peer, tag;            /* the peer; RZ_WAIT_ANY */
+    uint32_t flags;                /* enum rz_wait_flags */
     rz_time since_ns;              /* CLOCK_MONOTONIC */
 };
 

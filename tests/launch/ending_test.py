@@ -17,7 +17,7 @@ ENDS = rig.program("launch_ends")
 OVERLAP = rig.program("ulfm_overlap")
 SH = "/bin/sh"
 NO_SECCOMP = 77  # old_kernel says so
-CYCLE = "a cycle that no rank will leave.*\n"  # a page before it may show one that is not proved yet
+CYCLE = "a cycle that none of these ranks will leave by itself.*\n"  # a page before it may show one that is not proved yet
 LONE_USER = 64999  # has no processes of its own
 
 
@@ -143,7 +143,7 @@ class Ending(rig.LaunchTest):
             page = self.page_until(process, CYCLE)
             for rank in range(3):
                 self.assertRegex(page, rf"rank {rank} waits .* MPI_Recv on MPI_COMM_WORLD, for rank {(rank + 1) % 3}, tag 77")
-            self.assertIn("a cycle that no rank will leave: rank 0 waits for 1 waits for 2 waits for 0", page)
+            self.assertIn("a cycle that none of these ranks will leave by itself: rank 0 waits for 1 waits for 2 waits for 0", page)
             self.assertIsNone(process.poll())
             time.sleep(0.7)  # more than two bounds: the same page is not shown again
             process.send_signal(signal.SIGINT)
@@ -168,7 +168,7 @@ class Ending(rig.LaunchTest):
             for length in ("8", "1000000"):
                 process = self.start("-n", "3", "--nodes", nodes, "--map-by", "node", "--hang-report", "1s", HOLDS, "other", length)
                 page = self.page_until(process, CYCLE)
-                self.assertIn("a cycle that no rank will leave: rank 0 waits for 1 waits for 0\n", page)
+                self.assertIn("a cycle that none of these ranks will leave by itself: rank 0 waits for 1 waits for 0\n", page)
                 process.send_signal(signal.SIGINT)
                 self.assertNotIn("under way", page + self.finish(process).err)
 
@@ -179,8 +179,23 @@ class Ending(rig.LaunchTest):
             page = self.page_until(process, CYCLE)
             self.assertRegex(page, r"ranks 0,3-4 wait .* in MPIX_Comm_shrink on green \(3 of 5 are there\), operation 1, for rank 1\n")
             self.assertRegex(page, r"ranks 1-2,5 wait .* in MPIX_Comm_shrink on orange \(3 of 5 are there\), operation 1, for rank 3\n")
-            circle = re.search(r"a cycle that no rank will leave: rank (\d)((?: waits for \d)+) waits for \1\n", page)
+            circle = re.search(r"a cycle that none of these ranks will leave by itself: rank (\d)((?: waits for \d)+) waits for \1\n", page)
             self.assertTrue(circle and {"1", "3"} <= set(re.findall(r"\d", circle[0])), page)
+            process.send_signal(signal.SIGINT)
+            self.finish(process)
+
+    def test_hang_report_of_waits_that_others_may_end(self):
+        """For any of several requests, or for a lock that a third rank has: there is no cycle. Of threads only what is in a call is known."""
+        for nodes in ("1", "3"):
+            for how, waits in (("any", r"rank 0 waits .* MPI_Waitany on MPI_COMM_WORLD, for rank 1 or another, tag 77\n"),
+                               ("lock", r"ranks 1-2 wait .* in MPI_Win_lock on .*\n")):
+                process = self.start("-n", "3", "--nodes", nodes, "--hang-report", "1s", WAITS, how)
+                page = self.page_until(process, waits)
+                time.sleep(2.5)  # a page that is not sure is made again
+                process.send_signal(signal.SIGINT)
+                self.assertNotIn("cycle", page + self.finish(process).err)
+            process = self.start("-n", "3", "--nodes", nodes, "--hang-report", "300ms", WAITS, "threads")
+            self.page_until(process, "a cycle, unless another thread of these ranks ends it: rank 0 waits for 1 waits for 2 waits for 0\n")
             process.send_signal(signal.SIGINT)
             self.finish(process)
 

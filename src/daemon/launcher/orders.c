@@ -167,6 +167,7 @@ static void tell_waiting(const struct rz_orders *orders, const struct rz_child *
                     .operation = w->operation,
                     .peer = w->peer,
                     .tag = w->tag,
+                    .flags = w->flags,
                     .waited_ns = rz_child_waited_ns(p),
                     .still_ns = still_ns_of(p, now),
                     .for_ns = now > w->since_ns && w->since_ns > 0 ? now - w->since_ns : 0}};

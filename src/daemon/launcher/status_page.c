@@ -128,7 +128,7 @@ static json_t *waits_of(const struct rz_child *p, rz_time now)
         set_field(one, "communicator", hexadecimal(w.context));
         set_field(one, "name", json_name_of(w.name));
         set_field(one, "operation", json_integer((json_int_t)w.operation));
-        set_field(one, "peer", number_or_any(w.peer));
+        set_field(one, "peer", number_or_any(w.flags & RZ_WAIT_OTHERS ? RZ_WAIT_ANY : w.peer));
         set_field(one, "tag", number_or_any(w.tag));
         set_field(one, "seconds", seconds(now > w.since_ns ? now - w.since_ns : 0));
         json_array_append_new(list, one);

@@ -22,7 +22,8 @@ struct rz_blocked {
     /* the sequence number of the collective operation in comm; 0: point-to-point */
     uint64_t operation;
     int64_t peer;
-    int tag; /* MPI_ANY_TAG where no single tag is meant */
+    bool others; /* another process than the peer may end it */
+    int tag;     /* MPI_ANY_TAG where no single tag is meant */
     /* It waits beside the program's own work, and so has no time for other processes. */
     bool beside;
 

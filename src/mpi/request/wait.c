@@ -284,14 +284,22 @@ static bool any_active(struct many *many)
     return false;
 }
 
-/* Reports the first request that has no news. */
+/* Reports the first request that has no news, and whether the news of another one will do. */
 static void tell_of_many(struct rz_blocked *blocked, const void *arg)
 {
     const struct many *many = arg;
-    for (int i = 0; i < many->n; i++) {
+    bool told = false;
+    for (int i = 0; i < many->n && !blocked->others; i++) {
         const struct rz_request *request = rz_request_of(many->handles[i]);
-        if (request && request->active && !request->complete) {
+        if (!request || !request->active || request->complete) {
+            continue;
+        }
+        if (!told) {
             tell_of(blocked, request);
+        }
+        blocked->others = told && !many->all;
+        told = true;
+        if (many->all) {
             return;
         }
     }

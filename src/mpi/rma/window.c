@@ -78,11 +78,23 @@ int rz_win_check(const struct rz_win *win, int rank)
     return MPI_SUCCESS;
 }
 
+static struct rz_blocked waits_for(struct rz_win *win, int rank, const char *call)
+{
+    return (struct rz_blocked){.call = call,
+                               .comm = win->comm,
+                               .peer = rank < 0 ? -1 : (int64_t)rz_win_target(win, rank)->process,
+                               .tag = MPI_ANY_TAG};
+}
+
 int rz_win_wait(struct rz_win *win, int rank, const char *call, bool (*done)(void *arg), void *arg)
 {
-    struct rz_blocked blocked = {.call = call,
-                                 .comm = win->comm,
-                                 .peer = rank < 0 ? -1 : (int64_t)rz_win_target(win, rank)->process,
-                                 .tag = MPI_ANY_TAG};
+    struct rz_blocked blocked = waits_for(win, rank, call);
+    return rz_engine_wait(&blocked, done, arg);
+}
+
+int rz_win_await_lock(struct rz_win *win, int rank, bool (*done)(void *arg), void *arg)
+{
+    struct rz_blocked blocked = waits_for(win, rank, "MPI_Win_lock");
+    blocked.others = true;
     return rz_engine_wait(&blocked, done, arg);
 }

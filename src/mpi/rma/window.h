@@ -161,6 +161,8 @@ int rz_win_check(const struct rz_win *win, int rank);
 
 /* Waits until done(arg), which looks at failures and revocation by itself. */
 int rz_win_wait(struct rz_win *win, int rank, const char *call, bool (*done)(void *arg), void *arg);
+/* The same for the lock of that target, which some other process has. */
+int rz_win_await_lock(struct rz_win *win, int rank, bool (*done)(void *arg), void *arg);
 
 /* A barrier of all members, on behalf of this call. */
 int rz_win_barrier(struct rz_win *win, const char *call);

@@ -98,7 +98,7 @@ static int lock_await(struct lock_wait *wait)
         rz_rma_tell(win, wait->rank, RZ_RMA_LOCK, wait->hold == RZ_HOLD_EXCLUSIVE, 0);
         rz_rma_send_listed();
     }
-    int error = rz_win_wait(win, wait->rank, "MPI_Win_lock", lock_ends, wait);
+    int error = rz_win_await_lock(win, wait->rank, lock_ends, wait);
     if (error == RZM_ROLLBACK) {
         return error;
     }
@@ -126,7 +126,7 @@ static int lock_take(struct rz_win *win, int rank, enum rz_hold hold)
     struct rz_win_target *target = rz_win_target(win, rank);
     int error = MPI_SUCCESS;
     if (target->asking) {
-        error = rz_win_wait(win, rank, "MPI_Win_lock", is_not_asking, target);
+        error = rz_win_await_lock(win, rank, is_not_asking, target);
     }
     if (error == MPI_SUCCESS && target->hold == RZ_HOLD_NONE) {
         error = rz_win_check(win, rank);

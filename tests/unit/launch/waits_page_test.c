@@ -113,13 +113,33 @@ static void test_circle(void **state)
            "  rank 1 waits 31 s in MPI_Recv on communicator 80, for rank 0, tag 7\n"
            "  ranks 2-3 wait 33 s in MPI_Recv on communicator 80, for rank 1, tag 7\n"
            "  rank 0 waits 30 s in MPI_Recv on communicator 80, for rank 2, tag 7\n"
-           "  a cycle that no rank will leave: rank 0 waits for 2 waits for 1 waits for 0\n");
+           "  a cycle that none of these ranks will leave by itself: rank 0 waits for 2 waits for "
+           "1 waits for 0\n");
     told[1].state = RZ_WAITING_COMPUTES; /* a rank that computes may call MPI again */
     expect_no_circle(told, 4);
     struct rz_launch_waiting threads[] = {in_call(0, "MPI_Recv", "", 0, 1),
                                           in_call(1, "MPI_Recv", "", 0, 0),
                                           in_call(1, "MPI_Wait", "", 0, 5)};
     expect_no_circle(threads, 3); /* and one thread may free the other */
+}
+
+/* A wait for any of several requests, or for a lock that a third process has, ends otherwise. */
+static void test_others_may_end_a_wait(void **state)
+{
+    (void)state;
+    struct rz_launch_waiting told[] = {in_call(0, "MPI_Waitany", "", 0, 1),
+                                       in_call(1, "MPI_Recv", "", 0, 0)};
+    told[0].flags = RZ_WAIT_OTHERS | RZ_WAIT_THREADS;
+    expect_no_circle(told, 2);
+    expect(told, 2,
+           "  rank 1 waits 31 s in MPI_Recv on communicator 80, for rank 0, tag 7\n"
+           "  rank 0 waits 30 s in MPI_Waitany on communicator 80, for rank 1 or another, tag 7\n");
+    told[0].flags = RZ_WAIT_THREADS;
+    expect(told, 2,
+           "  rank 1 waits 31 s in MPI_Recv on communicator 80, for rank 0, tag 7\n"
+           "  rank 0 waits 30 s in MPI_Waitany on communicator 80, for rank 1, tag 7\n"
+           "  a cycle, unless another thread of these ranks ends it: rank 0 waits for 1 waits for "
+           "0\n");
 }
 
 /* Ranks that wait for each other in one collective operation wait for one that is not there, or for
@@ -139,7 +159,8 @@ static void test_no_circle_in_one_collective(void **state)
         "  rank 0 waits 30 s in MPI_Allreduce on world (1 of 8 are there), operation 3, for rank "
         "1\n"
         "  rank 1 waits 31 s in MPI_Recv on communicator 80, for rank 0, tag 7\n"
-        "  a cycle that no rank will leave: rank 0 waits for 1 waits for 0\n");
+        "  a cycle that none of these ranks will leave by itself: rank 0 waits for 1 waits for "
+        "0\n");
     struct rz_launch_waiting two[] = {in_call(0, "MPI_Allreduce", "world", 3, 3),
                                       in_call(1, "MPI_Recv", "", 0, 0),
                                       in_call(3, "MPI_Allreduce", "world", 3, 1)};
@@ -147,7 +168,8 @@ static void test_no_circle_in_one_collective(void **state)
            "  ranks 0,3 wait 33 s in MPI_Allreduce on world (2 of 8 are there), operation 3, for "
            "rank 1\n"
            "  rank 1 waits 31 s in MPI_Recv on communicator 80, for rank 0, tag 7\n"
-           "  a cycle that no rank will leave: rank 0 waits for 3 waits for 1 waits for 0\n");
+           "  a cycle that none of these ranks will leave by itself: rank 0 waits for 3 waits for "
+           "1 waits for 0\n");
     told[1] = in_call(1, "MPI_Bcast", "other", 9, 0); /* nor here, on another communicator */
     told[1].context = 0x50;
     expect(
@@ -155,7 +177,8 @@ static void test_no_circle_in_one_collective(void **state)
         "  rank 0 waits 30 s in MPI_Allreduce on world (1 of 8 are there), operation 3, for rank "
         "1\n"
         "  rank 1 waits 31 s in MPI_Bcast on other (1 of 8 are there), operation 9, for rank 0\n"
-        "  a cycle that no rank will leave: rank 0 waits for 1 waits for 0\n");
+        "  a cycle that none of these ranks will leave by itself: rank 0 waits for 1 waits for "
+        "0\n");
 }
 
 static void test_nonsense(void **state)
@@ -190,7 +213,7 @@ static void test_a_circle_that_both_looks_prove(void **state)
         bool doubtful = rz_waits_page_print(&second, kind == 3 ? NULL : &first, apart, out);
         fclose(out);
         assert_true(doubtful == (kind == 1 || kind == 2));
-        assert_true((strstr(text, "that no rank will leave") != NULL) == (kind == 0));
+        assert_true((strstr(text, "that none of these ranks") != NULL) == (kind == 0));
         assert_true((strstr(text, "a cycle") != NULL) == (kind == 0 || kind == 3));
         assert_true(rz_waits_page_same(&second, &first, apart) == (kind == 0 || kind == 3));
         free(text);
@@ -301,10 +324,15 @@ static void test_under_way_for_a_moment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_collective), cmocka_unit_test(test_apart),
-        cmocka_unit_test(test_circle),     cmocka_unit_test(test_no_circle_in_one_collective),
-        cmocka_unit_test(test_nonsense),   cmocka_unit_test(test_a_circle_that_both_looks_prove),
-        cmocka_unit_test(test_under_way),  cmocka_unit_test(test_under_way_for_a_moment),
+        cmocka_unit_test(test_collective),
+        cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_circle),
+        cmocka_unit_test(test_others_may_end_a_wait),
+        cmocka_unit_test(test_no_circle_in_one_collective),
+        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_a_circle_that_both_looks_prove),
+        cmocka_unit_test(test_under_way),
+        cmocka_unit_test(test_under_way_for_a_moment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
