@@ -69,6 +69,9 @@ struct slot {
     int dims, dim[3], periodic[3]; /* of a grid; dims 0: it is none */
 };
 
+/* In a grid: the rank that is `by` away in dimension d; MPI_PROC_NULL: none. */
+int grid_neighbour(const struct slot *slot, int d, int by);
+
 /* What was started and is to be completed; then it is checked, and all of it is freed. */
 struct pending {
     int op;
@@ -103,10 +106,34 @@ struct side *side_new(void);
 void complete_some(struct player *player, struct dice *dice);
 void complete_all(struct player *player);
 
+/* ---- Messages ---- */
+
+/* From this one on, tags are those of one operation: TAGS_OF_AN_OPERATION to each. */
+enum { OWN_TAGS = 2000, TAGS_OF_AN_OPERATION = 8 };
+
+/* What a message is; each of the two draws what is its own from other dice. */
+struct message {
+    int from, to, tag;
+    uint32_t leaf;
+    uint64_t elements, seed;
+    struct dice sender, receiver;
+};
+
+struct message draw_message(struct player *player, struct dice *dice, const struct slot *slot);
+struct side *sent_side(struct message *message);
+/* A receive that is to be started; the status must be this message's. */
+struct pending *begin_receive(struct player *player, struct message *message);
+void check_message(struct pending *pending, const MPI_Status *status);
+/* Its part of the sender, of the receiver; `blocks`: also by calls that wait for the other one. */
+void send_message(struct player *player, struct message *message, struct slot *slot, bool blocks);
+void receive_message(struct player *player, struct message *message, struct slot *slot,
+                     bool blocks);
+
 /* ---- Operations: each is played by all, and does nothing in those that have no part in it ---- */
 
 typedef void operation(struct player *player, struct dice *dice, struct slot *slot);
 operation play_message, play_burst, play_exchange, play_ready, play_partitioned, play_persistent;
+operation play_null, play_shift, play_cancel, play_cancel_again;
 operation play_bcast, play_gather, play_scatter, play_allgather, play_alltoall, play_alltoallw;
 operation play_reduce, play_scan, play_reduce_scatter, play_barrier, play_neighbours;
 operation play_dup, play_split, play_group, play_grid, play_free;

@@ -555,20 +555,19 @@ void play_reduce_scatter(struct player *player, struct dice *dice, struct slot *
 
 /* ---- Neighbours in a grid ---- */
 
-/* The neighbour below and above in dimension d; MPI_PROC_NULL: none. */
-static int neighbour(const struct slot *slot, int which)
+int grid_neighbour(const struct slot *slot, int d, int by)
 {
-    int coordinates[3], rank = slot->me, d = which / 2, result = 0;
+    int coordinates[3], rank = slot->me, result = 0;
     for (int i = slot->dims - 1; i >= 0; i--) {
         coordinates[i] = rank % slot->dim[i];
         rank /= slot->dim[i];
     }
-    coordinates[d] += which % 2 == 0 ? -1 : 1;
+    coordinates[d] += by;
     if (coordinates[d] < 0 || coordinates[d] >= slot->dim[d]) {
         if (!slot->periodic[d]) {
             return MPI_PROC_NULL;
         }
-        coordinates[d] = (coordinates[d] + slot->dim[d]) % slot->dim[d];
+        coordinates[d] = (coordinates[d] % slot->dim[d] + slot->dim[d]) % slot->dim[d];
     }
     for (int i = 0; i < slot->dims; i++) {
         result = result * slot->dim[i] + coordinates[i];
@@ -592,7 +591,7 @@ void play_neighbours(struct player *player, struct dice *dice, struct slot *slot
     struct side *put = c.pending->side[0] = make(&c, all ? n : 1, c.elements);
     struct side *get = c.pending->side[1] = make(&c, n, c.elements);
     for (int i = 0; i < n; i++) {
-        int from = neighbour(slot, i);
+        int from = grid_neighbour(slot, i / 2, i % 2 == 0 ? -1 : 1);
         if (all) {
             side_expect(put, (uint64_t)i * c.elements, c.elements,
                         mix(seed_of(&c, c.me), (uint64_t)i), 0);
