@@ -60,6 +60,19 @@ const char *side_end(struct side *side, char *text, size_t max);
 
 enum { SLOTS = 6, BUFFER_BYTES = 32 << 20 };
 
+/* Edges between ranks, and how they were told to MPI. */
+enum graph_kind { GRAPH, ADJACENT, ANYWHERE, GRAPH_KINDS };
+struct graph {
+    enum graph_kind kind;
+    int n, *from, *to;
+    bool weighted;
+    uint64_t seed; /* of the weights */
+};
+
+struct graph *graph_new(int edges);
+struct graph *graph_copy(const struct graph *graph);
+void graph_free(struct graph *graph);
+
 /* A communicator, as all processes know it. */
 struct slot {
     bool there;
@@ -67,6 +80,7 @@ struct slot {
     int me;         /* my rank; below 0: I am not in it */
     MPI_Comm comm;
     int dims, dim[3], periodic[3]; /* of a grid; dims 0: it is none */
+    struct graph *graph;           /* NULL: none */
 };
 
 /* In a grid: the rank that is `by` away in dimension d; MPI_PROC_NULL: none. */
@@ -100,6 +114,11 @@ struct player {
 
 /* Ends the job. */
 void wrong(int op, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A slot for a new communicator; NULL: all are taken. */
+struct slot *free_slot(struct player *player);
+/* The new one has all members of the old one. */
+void fill_with_all(struct player *player, struct slot *new, const struct slot *old, MPI_Comm comm);
 
 struct pending *begin(struct player *player); /* a new one */
 struct side *side_new(void);
@@ -136,7 +155,7 @@ operation play_message, play_burst, play_exchange, play_ready, play_partitioned,
 operation play_null, play_shift, play_cancel, play_cancel_again;
 operation play_bcast, play_gather, play_scatter, play_allgather, play_alltoall, play_alltoallw;
 operation play_reduce, play_scan, play_reduce_scatter, play_barrier, play_neighbours;
-operation play_dup, play_split, play_group, play_grid, play_free;
+operation play_dup, play_split, play_group, play_grid, play_graph, play_free;
 operation play_window, play_locks, play_counter, play_file, play_attribute, play_error,
     play_generalised, play_merge;
 

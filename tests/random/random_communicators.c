@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A slot for a new one; NULL: all are taken. */
-static struct slot *free_slot(struct player *player)
+struct slot *free_slot(struct player *player)
 {
     for (int i = 1; i < SLOTS; i++) {
         if (!player->slot[i].there) {
@@ -47,6 +46,13 @@ static int *all_ranks(int n)
     return ranks;
 }
 
+void fill_with_all(struct player *player, struct slot *new, const struct slot *old, MPI_Comm comm)
+{
+    int *ranks = all_ranks(old->n);
+    fill(player, new, old, ranks, old->n, comm);
+    free(ranks);
+}
+
 void play_dup(struct player *player, struct dice *dice, struct slot *slot)
 {
     struct slot *new = free_slot(player);
@@ -64,9 +70,8 @@ void play_dup(struct player *player, struct dice *dice, struct slot *slot)
         MPI_Comm_idup(slot->comm, &comm, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
-    int *ranks = all_ranks(slot->n);
-    fill(player, new, slot, ranks, slot->n, comm);
-    free(ranks);
+    fill_with_all(player, new, slot, comm);
+    new->graph = slot->graph ? graph_copy(slot->graph) : NULL;
     new->dims = slot->dims;
     memcpy(new->dim, slot->dim, sizeof(new->dim));
     memcpy(new->periodic, slot->periodic, sizeof(new->periodic));
@@ -204,6 +209,7 @@ void play_free(struct player *player, struct dice *dice, struct slot *slot)
         MPI_Comm_free(&slot->comm);
     }
     free(slot->member);
+    graph_free(slot->graph);
     *slot = (struct slot){.there = false};
 }
 
