@@ -148,6 +148,12 @@ void send_message(struct player *player, struct message *message, struct slot *s
 void receive_message(struct player *player, struct message *message, struct slot *slot,
                      bool blocks);
 
+/* ---- Intercommunicators ---- */
+
+/* Some collectives and messages between processes 0 to half - 1 of `both` and the others of it; its
+ * communicator is the one between them. */
+void play_between(struct player *player, struct dice *dice, struct slot *both, int half);
+
 /* ---- Operations: each is played by all, and does nothing in those that have no part in it ---- */
 
 typedef void operation(struct player *player, struct dice *dice, struct slot *slot);
@@ -157,6 +163,6 @@ operation play_bcast, play_gather, play_scatter, play_allgather, play_alltoall, 
 operation play_reduce, play_scan, play_reduce_scatter, play_barrier, play_neighbours;
 operation play_dup, play_split, play_group, play_grid, play_graph, play_free;
 operation play_window, play_locks, play_counter, play_file, play_attribute, play_error,
-    play_generalised, play_merge;
+    play_generalised, play_merge, play_intercomm;
 
 #endif

@@ -173,7 +173,7 @@ void play_merge(struct player *player, struct dice *dice, struct slot *slot)
 {
     struct slot *new = slot->n > 1 ? free_slot(player) : NULL;
     int half = slot->n > 1 ? (int)between(dice, 1, (uint32_t)slot->n - 1) : 0;
-    MPI_Comm local, inter, comm = MPI_COMM_NULL;
+    MPI_Comm peers, local, inter, comm = MPI_COMM_NULL;
     if (!new) {
         return;
     }
@@ -181,7 +181,9 @@ void play_merge(struct player *player, struct dice *dice, struct slot *slot)
         bool first = slot->me < half;
         int there;
         MPI_Comm_split(slot->comm, first, slot->me, &local);
-        MPI_Intercomm_create(local, 0, slot->comm, first ? half : 0, player->op, &inter);
+        MPI_Comm_dup(slot->comm, &peers); /* no message of another operation is in it */
+        MPI_Intercomm_create(local, 0, peers, first ? half : 0, player->op, &inter);
+        MPI_Comm_free(&peers);
         MPI_Comm_remote_size(inter, &there);
         if (there != (first ? slot->n - half : half)) {
             wrong(player->op, "an intercommunicator has %d remote processes", there);

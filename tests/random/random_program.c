@@ -224,6 +224,7 @@ static const struct {
     {"grid", play_grid, 5},
     {"graph", play_graph, 4},
     {"merge", play_merge, 2},
+    {"intercomm", play_intercomm, 5},
     {"free", play_free, 10},
     {"window", play_window, 3},
     {"locks", play_locks, 3},
