@@ -101,15 +101,15 @@ struct pending {
 };
 
 struct player {
-    uint64_t seed;
-    int op; /* now */
+    uint64_t seed, named; /* named: by which the program is run again */
+    int op;               /* now */
     int n, me;
     struct slot slot[SLOTS];
     struct pending *pending;
     int n_pending, room;
-    const char *folder;
-    int lazy;        /* percent: how seldom something is completed */
-    size_t buffered; /* bytes of buffered sends so far */
+    const char *folder, *program; /* program: what is spawned */
+    int lazy;                     /* percent: how seldom something is completed */
+    size_t buffered;              /* bytes of buffered sends so far */
 };
 
 /* Ends the job. */
@@ -154,6 +154,9 @@ void receive_message(struct player *player, struct message *message, struct slot
  * communicator is the one between them. */
 void play_between(struct player *player, struct dice *dice, struct slot *both, int half);
 
+/* What a spawned process does; `words`: what it was told. */
+void play_child(struct player *player, const char *words);
+
 /* ---- Operations: each is played by all, and does nothing in those that have no part in it ---- */
 
 typedef void operation(struct player *player, struct dice *dice, struct slot *slot);
@@ -163,6 +166,6 @@ operation play_bcast, play_gather, play_scatter, play_allgather, play_alltoall, 
 operation play_reduce, play_scan, play_reduce_scatter, play_barrier, play_neighbours;
 operation play_dup, play_split, play_group, play_grid, play_graph, play_free;
 operation play_window, play_locks, play_counter, play_file, play_attribute, play_error,
-    play_generalised, play_merge, play_intercomm;
+    play_generalised, play_merge, play_intercomm, play_spawn;
 
 #endif
