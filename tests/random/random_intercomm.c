@@ -350,6 +350,23 @@ void play_between(struct player *player, struct dice *dice, struct slot *both, i
     }
 }
 
+/* Another one of the same processes; the last way turns the order of each side around. */
+static void make_again(struct slot *both, int half, uint32_t way)
+{
+    MPI_Comm old = both->comm;
+    MPI_Request request;
+    if (way == 0) {
+        MPI_Comm_dup(old, &both->comm);
+    } else if (way == 1) {
+        MPI_Comm_idup(old, &both->comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Comm_split(old, 1, -both->me, &both->comm);
+        both->me = both->me < half ? half - 1 - both->me : half + both->n - 1 - both->me;
+    }
+    MPI_Comm_free(&old);
+}
+
 /* Two halves of a communicator; what is pending in it when it is freed is completed later. */
 void play_intercomm(struct player *player, struct dice *dice, struct slot *slot)
 {
@@ -360,7 +377,8 @@ void play_intercomm(struct player *player, struct dice *dice, struct slot *slot)
     int half = (int)between(dice, 1, (uint32_t)slot->n - 1);
     int leader = (int)below(dice, (uint32_t)half);
     int other = (int)below(dice, (uint32_t)(slot->n - half));
-    bool again = chance(dice, 30), first = slot->me < half;
+    uint32_t again = below(dice, 6);
+    bool first = slot->me < half;
     struct slot both = *slot;
     MPI_Comm peers, local, inter;
     if (slot->me >= 0) {
@@ -370,9 +388,8 @@ void play_intercomm(struct player *player, struct dice *dice, struct slot *slot)
                              &inter);
         MPI_Comm_free(&peers);
         both.comm = inter;
-        if (again) {
-            MPI_Comm_dup(inter, &both.comm);
-            MPI_Comm_free(&inter);
+        if (again < 3) {
+            make_again(&both, half, again);
         }
     }
     play_between(player, dice, &both, half);
