@@ -161,7 +161,7 @@ void play_child(struct player *player, const char *words);
 
 typedef void operation(struct player *player, struct dice *dice, struct slot *slot);
 operation play_message, play_burst, play_exchange, play_ready, play_partitioned, play_persistent;
-operation play_null, play_shift, play_cancel, play_cancel_again;
+operation play_null, play_shift, play_cancel, play_cancel_again, play_cancel_race;
 operation play_bcast, play_gather, play_scatter, play_allgather, play_alltoall, play_alltoallw;
 operation play_reduce, play_scan, play_reduce_scatter, play_barrier, play_neighbours;
 operation play_dup, play_split, play_group, play_grid, play_graph, play_free;

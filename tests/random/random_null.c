@@ -413,3 +413,54 @@ void play_cancel_again(struct player *player, struct dice *dice, struct slot *sl
         send_message(player, &message, slot, message.from != message.to);
     }
 }
+
+/* The message may come before the receive is cancelled, or after it: then another one gets it. */
+void play_cancel_race(struct player *player, struct dice *dice, struct slot *slot)
+{
+    struct message message = draw_message(player, dice, slot);
+    uint32_t tests = below(dice, 20);
+    int done = 0, cancelled = 0;
+    MPI_Status status;
+    message.tag = OWN_TAGS + TAGS_OF_AN_OPERATION * player->op;
+    bool receives = slot->me == message.to, persistent = chance(dice, 50);
+    struct message first = message;
+    struct pending *pending = receives ? begin_nothing(player, &first) : NULL;
+    MPI_Request request;
+    if (receives) {
+        struct side *side = pending->side[0];
+        pending->source = message.from, pending->tag = message.tag;
+        pending->elements = message.elements;
+        if (persistent) {
+            MPI_Recv_init(side->at, (int)side->units, side->type, message.from, message.tag,
+                          slot->comm, &request);
+            MPI_Start(&request);
+        } else {
+            MPI_Irecv(side->at, (int)side->units, side->type, MPI_ANY_SOURCE, message.tag,
+                      slot->comm, &request);
+        }
+    }
+    if (slot->me == message.from) {
+        send_message(player, &message, slot, !receives);
+    }
+    if (!receives) {
+        return;
+    }
+    pending = &player->pending[player->n_pending - (slot->me == message.from ? 2 : 1)];
+    for (uint32_t i = 0; i < tests && !done; i++) {
+        MPI_Test(&request, &done, &status);
+    }
+    if (!done) {
+        MPI_Cancel(&request);
+        MPI_Wait(&request, &status);
+        MPI_Test_cancelled(&status, &cancelled);
+    }
+    if (persistent) {
+        MPI_Request_free(&request);
+    }
+    if (cancelled) {
+        receive_message(player, &message, slot, message.from != message.to);
+    } else {
+        side_expect(pending->side[0], 0, message.elements, message.seed, 0);
+        check_message(pending, &status);
+    }
+}

@@ -208,6 +208,7 @@ static const struct {
     {"shift", play_shift, 5},
     {"cancel", play_cancel, 3},
     {"cancel_again", play_cancel_again, 3},
+    {"cancel_race", play_cancel_race, 3},
     {"barrier", play_barrier, 3},
     {"bcast", play_bcast, 6},
     {"gather", play_gather, 5},
