@@ -31,7 +31,7 @@ uint32_t size_at_random(struct dice *dice); /* of a message, in elements: 0 to 2
  * have a pattern where no element is. */
 struct side {
     MPI_Datatype type;
-    bool made;        /* the type is to be freed */
+    bool made, sent;  /* made: the type is to be freed */
     long *place;      /* of each basic element of a unit, in the order of the type map */
     long extent, low; /* low: of the lowest byte of all units, from `at` */
     uint32_t leaves, units;
@@ -53,6 +53,9 @@ void side_make(struct side *side, struct dice *dice, uint32_t leaf, uint64_t ele
 void side_expect(struct side *side, uint64_t from, uint64_t n, uint64_t seed, uint64_t first);
 void side_expect_bytes(struct side *side, uint64_t element, const void *value);
 void side_send(struct side *side); /* what is expected is there already */
+/* Other bytes are sent, once; then all is as it was before: in between MPI may send or receive. */
+void side_scrub(struct side *side, unsigned char byte);
+void side_restore(struct side *side);
 /* Frees it. NULL: all bytes are as they must be; else in words what is not. */
 const char *side_end(struct side *side, char *text, size_t max);
 

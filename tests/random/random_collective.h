@@ -7,40 +7,42 @@
 
 enum way { BLOCKING, STARTED, PERSISTENT };
 
-/* Calls name, or Iname, or name_init and MPI_Start. */
-#if MPI_VERSION >= 4
-#define PLAY(way, pending, name, small, ...)                                                       \
-    do {                                                                                           \
-        if ((way) == BLOCKING) {                                                                   \
-            MPI_##name(__VA_ARGS__);                                                               \
-        } else if ((way) == STARTED) {                                                             \
-            MPI_I##small(__VA_ARGS__, &(pending)->request);                                        \
-        } else {                                                                                   \
-            MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &(pending)->request);                    \
-            (pending)->persistent = true;                                                          \
-            MPI_Start(&(pending)->request);                                                        \
-        }                                                                                          \
-    } while (0)
-#else
-#define PLAY(way, pending, name, small, ...)                                                       \
-    do {                                                                                           \
-        if ((way) == BLOCKING) {                                                                   \
-            MPI_##name(__VA_ARGS__);                                                               \
-        } else {                                                                                   \
-            MPI_I##small(__VA_ARGS__, &(pending)->request);                                        \
-        }                                                                                          \
-    } while (0)
-#endif
-
 struct collective {
     enum way way;
     int n, me, root;
-    uint32_t leaf;
+    uint32_t leaf, starts; /* starts: of a persistent one */
     uint64_t elements, seed;
     bool in_place;
     struct dice own; /* each rank's datatypes */
     struct pending *pending;
 };
+
+/* A persistent one: the last start is pending, those before it had other bytes to send. */
+void start_collective(struct collective *c);
+
+/* Calls name, or Iname, or name_init, and starts it, perhaps several times. */
+#if MPI_VERSION >= 4
+#define PLAY(c, name, small, ...)                                                                  \
+    do {                                                                                           \
+        if ((c)->way == BLOCKING) {                                                                \
+            MPI_##name(__VA_ARGS__);                                                               \
+        } else if ((c)->way == STARTED) {                                                          \
+            MPI_I##small(__VA_ARGS__, &(c)->pending->request);                                     \
+        } else {                                                                                   \
+            MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &(c)->pending->request);                 \
+            start_collective(c);                                                                   \
+        }                                                                                          \
+    } while (0)
+#else
+#define PLAY(c, name, small, ...)                                                                  \
+    do {                                                                                           \
+        if ((c)->way == BLOCKING) {                                                                \
+            MPI_##name(__VA_ARGS__);                                                               \
+        } else {                                                                                   \
+            MPI_I##small(__VA_ARGS__, &(c)->pending->request);                                     \
+        }                                                                                          \
+    } while (0)
+#endif
 
 /* Draws what all ranks know; true: this process has a part in it, and it is pending. */
 bool enter_collective(struct collective *c, struct player *player, struct dice *dice,

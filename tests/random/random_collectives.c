@@ -16,10 +16,32 @@ bool enter_collective(struct collective *c, struct player *player, struct dice *
     c->seed = mix(player->seed, (uint64_t)player->op << 20);
     c->in_place = chance(dice, 25);
     c->own.state = roll(dice) + (uint64_t)slot->me;
+    c->starts = c->in_place ? 1 : between(dice, 1, 3);
     if (slot->me >= 0) {
         c->pending = begin(player);
     }
     return slot->me >= 0;
+}
+
+void start_collective(struct collective *c)
+{
+    struct pending *pending = c->pending;
+    pending->persistent = true;
+    for (uint32_t i = 1; i < c->starts; i++) {
+        for (int k = 0; k < 2; k++) {
+            if (pending->side[k]) {
+                side_scrub(pending->side[k], (unsigned char)i);
+            }
+        }
+        MPI_Start(&pending->request);
+        MPI_Wait(&pending->request, MPI_STATUS_IGNORE);
+        for (int k = 0; k < 2; k++) {
+            if (pending->side[k]) {
+                side_restore(pending->side[k]);
+            }
+        }
+    }
+    MPI_Start(&pending->request);
 }
 
 uint64_t seed_of(const struct collective *c, int rank)
@@ -44,7 +66,7 @@ void play_barrier(struct player *player, struct dice *dice, struct slot *slot)
 {
     struct collective c;
     if (enter_collective(&c, player, dice, slot, 2)) {
-        PLAY(c.way, c.pending, Barrier, barrier, slot->comm);
+        PLAY(&c, Barrier, barrier, slot->comm);
     }
 }
 
@@ -59,8 +81,7 @@ void play_bcast(struct player *player, struct dice *dice, struct slot *slot)
     if (c.me == c.root) {
         side_send(side);
     }
-    PLAY(c.way, c.pending, Bcast, bcast, side->at, units_of(side, c.elements), side->type, c.root,
-         slot->comm);
+    PLAY(&c, Bcast, bcast, side->at, units_of(side, c.elements), side->type, c.root, slot->comm);
 }
 
 /* Counts and displacements of blocks in any order with gaps, in units: of all ranks the same. */
@@ -137,10 +158,10 @@ void play_gather(struct player *player, struct dice *dice, struct slot *slot)
         from_type = MPI_BYTE;
     }
     if (v) {
-        PLAY(c.way, c.pending, Gatherv, gatherv, from, n_from, from_type, root ? get->at : NULL,
-             b.count, b.where, root ? get->type : MPI_BYTE, c.root, slot->comm);
+        PLAY(&c, Gatherv, gatherv, from, n_from, from_type, root ? get->at : NULL, b.count, b.where,
+             root ? get->type : MPI_BYTE, c.root, slot->comm);
     } else {
-        PLAY(c.way, c.pending, Gather, gather, from, n_from, from_type, root ? get->at : NULL,
+        PLAY(&c, Gather, gather, from, n_from, from_type, root ? get->at : NULL,
              root ? units_of(get, c.elements) : 0, root ? get->type : MPI_BYTE, c.root, slot->comm);
     }
 }
@@ -175,12 +196,11 @@ void play_scatter(struct player *player, struct dice *dice, struct slot *slot)
     int n_to = placed ? 0 : units_of(get, mine);
     MPI_Datatype to_type = placed ? MPI_BYTE : get->type;
     if (v) {
-        PLAY(c.way, c.pending, Scatterv, scatterv, root ? put->at : NULL, b.count, b.where,
+        PLAY(&c, Scatterv, scatterv, root ? put->at : NULL, b.count, b.where,
              root ? put->type : MPI_BYTE, to, n_to, to_type, c.root, slot->comm);
     } else {
-        PLAY(c.way, c.pending, Scatter, scatter, root ? put->at : NULL,
-             root ? units_of(put, c.elements) : 0, root ? put->type : MPI_BYTE, to, n_to, to_type,
-             c.root, slot->comm);
+        PLAY(&c, Scatter, scatter, root ? put->at : NULL, root ? units_of(put, c.elements) : 0,
+             root ? put->type : MPI_BYTE, to, n_to, to_type, c.root, slot->comm);
     }
 }
 
@@ -216,11 +236,11 @@ void play_allgather(struct player *player, struct dice *dice, struct slot *slot)
     int n_from = c.in_place ? 0 : units_of(put, mine);
     MPI_Datatype from_type = c.in_place ? MPI_BYTE : put->type;
     if (v) {
-        PLAY(c.way, c.pending, Allgatherv, allgatherv, from, n_from, from_type, get->at, b.count,
-             b.where, get->type, slot->comm);
+        PLAY(&c, Allgatherv, allgatherv, from, n_from, from_type, get->at, b.count, b.where,
+             get->type, slot->comm);
     } else {
-        PLAY(c.way, c.pending, Allgather, allgather, from, n_from, from_type, get->at,
-             units_of(get, c.elements), get->type, slot->comm);
+        PLAY(&c, Allgather, allgather, from, n_from, from_type, get->at, units_of(get, c.elements),
+             get->type, slot->comm);
     }
 }
 
@@ -252,7 +272,7 @@ void play_alltoall(struct player *player, struct dice *dice, struct slot *slot)
     for (int i = 0; i < c.n; i++) {
         side_expect(get, (uint64_t)i * c.elements, c.elements, seed_between(&c, i, c.me), 0);
     }
-    PLAY(c.way, c.pending, Alltoall, alltoall, c.in_place ? MPI_IN_PLACE : put->at,
+    PLAY(&c, Alltoall, alltoall, c.in_place ? MPI_IN_PLACE : put->at,
          c.in_place ? 0 : units_of(put, c.elements), c.in_place ? MPI_BYTE : put->type, get->at,
          units_of(get, c.elements), get->type, slot->comm);
 }
@@ -293,10 +313,10 @@ void play_alltoallw(struct player *player, struct dice *dice, struct slot *slot)
     }
     side_send(put);
     if (w) {
-        PLAY(c.way, c.pending, Alltoallw, alltoallw, put->at, count[0], where[0], types, get->at,
-             count[1], where[1], types, slot->comm);
+        PLAY(&c, Alltoallw, alltoallw, put->at, count[0], where[0], types, get->at, count[1],
+             where[1], types, slot->comm);
     } else {
-        PLAY(c.way, c.pending, Alltoallv, alltoallv, put->at, count[0], where[0], put->type,
-             get->at, count[1], where[1], get->type, slot->comm);
+        PLAY(&c, Alltoallv, alltoallv, put->at, count[0], where[0], put->type, get->at, count[1],
+             where[1], get->type, slot->comm);
     }
 }

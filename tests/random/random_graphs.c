@@ -340,24 +340,24 @@ static void call(struct collective *c, int kind, const struct layout *out, const
     int n_put = units_of(put, c->elements), n_get = units_of(get, c->elements);
     switch (kind) {
     case ALLGATHER:
-        PLAY(c->way, c->pending, Neighbor_allgather, neighbor_allgather, put->at, n_put, put->type,
-             get->at, n_get, get->type, comm);
+        PLAY(c, Neighbor_allgather, neighbor_allgather, put->at, n_put, put->type, get->at, n_get,
+             get->type, comm);
         break;
     case ALLGATHERV:
-        PLAY(c->way, c->pending, Neighbor_allgatherv, neighbor_allgatherv, put->at, (int)put->units,
-             put->type, get->at, in->count, in->where, get->type, comm);
+        PLAY(c, Neighbor_allgatherv, neighbor_allgatherv, put->at, (int)put->units, put->type,
+             get->at, in->count, in->where, get->type, comm);
         break;
     case ALLTOALL:
-        PLAY(c->way, c->pending, Neighbor_alltoall, neighbor_alltoall, put->at, n_put, put->type,
-             get->at, n_get, get->type, comm);
+        PLAY(c, Neighbor_alltoall, neighbor_alltoall, put->at, n_put, put->type, get->at, n_get,
+             get->type, comm);
         break;
     case ALLTOALLV:
-        PLAY(c->way, c->pending, Neighbor_alltoallv, neighbor_alltoallv, put->at, out->count,
-             out->where, put->type, get->at, in->count, in->where, get->type, comm);
+        PLAY(c, Neighbor_alltoallv, neighbor_alltoallv, put->at, out->count, out->where, put->type,
+             get->at, in->count, in->where, get->type, comm);
         break;
     default:
-        PLAY(c->way, c->pending, Neighbor_alltoallw, neighbor_alltoallw, put->at, out->count,
-             out->bytes, out->types, get->at, in->count, in->bytes, in->types, comm);
+        PLAY(c, Neighbor_alltoallw, neighbor_alltoallw, put->at, out->count, out->bytes, out->types,
+             get->at, in->count, in->bytes, in->types, comm);
         break;
     }
 }

@@ -96,7 +96,7 @@ static struct side *all_blocks(struct between *b, bool out, bool pairs, struct l
 
 static void between_barrier(struct between *b)
 {
-    PLAY(b->c.way, b->c.pending, Barrier, barrier, b->comm);
+    PLAY(&b->c, Barrier, barrier, b->comm);
 }
 
 /* Who is at the root's side, and is not the root, has no data. */
@@ -110,8 +110,8 @@ static void between_bcast(struct between *b)
     if (b->root == MPI_ROOT) {
         side_send(side);
     }
-    PLAY(b->c.way, b->c.pending, Bcast, bcast, side ? side->at : NULL,
-         side ? units_of(side, b->c.elements) : 0, side ? side->type : MPI_BYTE, b->root, b->comm);
+    PLAY(&b->c, Bcast, bcast, side ? side->at : NULL, side ? units_of(side, b->c.elements) : 0,
+         side ? side->type : MPI_BYTE, b->root, b->comm);
 }
 
 static void between_gather(struct between *b)
@@ -131,10 +131,9 @@ static void between_gather(struct between *b)
     int n_put = put ? units_of(put, mine) : 0, n_get = get ? units_of(get, b->each_in) : 0;
     MPI_Datatype out = put ? put->type : MPI_BYTE, in = get ? get->type : MPI_BYTE;
     if (b->v) {
-        PLAY(b->c.way, pending, Gatherv, gatherv, from, n_put, out, to, l.count, l.where, in,
-             b->root, b->comm);
+        PLAY(&b->c, Gatherv, gatherv, from, n_put, out, to, l.count, l.where, in, b->root, b->comm);
     } else {
-        PLAY(b->c.way, pending, Gather, gather, from, n_put, out, to, n_get, in, b->root, b->comm);
+        PLAY(&b->c, Gather, gather, from, n_put, out, to, n_get, in, b->root, b->comm);
     }
 }
 
@@ -155,11 +154,10 @@ static void between_scatter(struct between *b)
     int n_put = put ? units_of(put, b->each_out) : 0, n_get = get ? units_of(get, mine) : 0;
     MPI_Datatype out = put ? put->type : MPI_BYTE, in = get ? get->type : MPI_BYTE;
     if (b->v) {
-        PLAY(b->c.way, pending, Scatterv, scatterv, from, l.count, l.where, out, to, n_get, in,
-             b->root, b->comm);
-    } else {
-        PLAY(b->c.way, pending, Scatter, scatter, from, n_put, out, to, n_get, in, b->root,
+        PLAY(&b->c, Scatterv, scatterv, from, l.count, l.where, out, to, n_get, in, b->root,
              b->comm);
+    } else {
+        PLAY(&b->c, Scatter, scatter, from, n_put, out, to, n_get, in, b->root, b->comm);
     }
 }
 
@@ -174,10 +172,10 @@ static void between_allgather(struct between *b)
     side_send(put);
     n_put = units_of(put, length(b, seed, b->each_out));
     if (b->v) {
-        PLAY(b->c.way, pending, Allgatherv, allgatherv, put->at, n_put, put->type, get->at, l.count,
-             l.where, get->type, b->comm);
+        PLAY(&b->c, Allgatherv, allgatherv, put->at, n_put, put->type, get->at, l.count, l.where,
+             get->type, b->comm);
     } else {
-        PLAY(b->c.way, pending, Allgather, allgather, put->at, n_put, put->type, get->at,
+        PLAY(&b->c, Allgather, allgather, put->at, n_put, put->type, get->at,
              units_of(get, b->each_in), get->type, b->comm);
     }
 }
@@ -194,14 +192,14 @@ static void between_alltoall(struct between *b)
             out.where[i] *= (int)put->leaf_bytes;
             in.where[i] *= (int)get->leaf_bytes;
         }
-        PLAY(b->c.way, pending, Alltoallw, alltoallw, put->at, out.count, out.where, out.types,
-             get->at, in.count, in.where, in.types, b->comm);
+        PLAY(&b->c, Alltoallw, alltoallw, put->at, out.count, out.where, out.types, get->at,
+             in.count, in.where, in.types, b->comm);
     } else if (b->v) {
-        PLAY(b->c.way, pending, Alltoallv, alltoallv, put->at, out.count, out.where, put->type,
-             get->at, in.count, in.where, get->type, b->comm);
+        PLAY(&b->c, Alltoallv, alltoallv, put->at, out.count, out.where, put->type, get->at,
+             in.count, in.where, get->type, b->comm);
     } else {
-        PLAY(b->c.way, pending, Alltoall, alltoall, put->at, units_of(put, b->each_out), put->type,
-             get->at, units_of(get, b->each_in), get->type, b->comm);
+        PLAY(&b->c, Alltoall, alltoall, put->at, units_of(put, b->each_out), put->type, get->at,
+             units_of(get, b->each_in), get->type, b->comm);
     }
 }
 
@@ -237,10 +235,9 @@ static void between_reduce(struct player *player, struct dice *dice, struct slot
     free(want);
     int n = (int)b.c.elements;
     if (all) {
-        PLAY(b.c.way, b.c.pending, Allreduce, allreduce, r->in, r->out, n, r->type, r->op, b.comm);
+        PLAY(&b.c, Allreduce, allreduce, r->in, r->out, n, r->type, r->op, b.comm);
     } else {
-        PLAY(b.c.way, b.c.pending, Reduce, reduce, r->in, r->out, n, r->type, r->op, b.root,
-             b.comm);
+        PLAY(&b.c, Reduce, reduce, r->in, r->out, n, r->type, r->op, b.root, b.comm);
     }
 }
 
@@ -269,11 +266,10 @@ static void between_reduce_scatter(struct player *player, struct dice *dice, str
     free(want);
     b.c.pending->list = counts;
     if (same) {
-        PLAY(b.c.way, b.c.pending, Reduce_scatter_block, reduce_scatter_block, r->in, r->out, each,
-             r->type, r->op, b.comm);
+        PLAY(&b.c, Reduce_scatter_block, reduce_scatter_block, r->in, r->out, each, r->type, r->op,
+             b.comm);
     } else {
-        PLAY(b.c.way, b.c.pending, Reduce_scatter, reduce_scatter, r->in, r->out, counts, r->type,
-             r->op, b.comm);
+        PLAY(&b.c, Reduce_scatter, reduce_scatter, r->in, r->out, counts, r->type, r->op, b.comm);
     }
 }
 

@@ -141,10 +141,9 @@ void play_reduce(struct player *player, struct dice *dice, struct slot *slot)
     const void *in = c->in_place ? MPI_IN_PLACE : (const void *)r->in;
     int n = (int)c->elements;
     if (all) {
-        PLAY(c->way, c->pending, Allreduce, allreduce, in, r->out, n, r->type, r->op, slot->comm);
+        PLAY(c, Allreduce, allreduce, in, r->out, n, r->type, r->op, slot->comm);
     } else {
-        PLAY(c->way, c->pending, Reduce, reduce, in, r->out, n, r->type, r->op, c->root,
-             slot->comm);
+        PLAY(c, Reduce, reduce, in, r->out, n, r->type, r->op, c->root, slot->comm);
     }
 }
 
@@ -166,9 +165,9 @@ void play_scan(struct player *player, struct dice *dice, struct slot *slot)
     const void *in = c->in_place ? MPI_IN_PLACE : (const void *)r->in;
     int n = (int)c->elements;
     if (exclusive) {
-        PLAY(c->way, c->pending, Exscan, exscan, in, r->out, n, r->type, r->op, slot->comm);
+        PLAY(c, Exscan, exscan, in, r->out, n, r->type, r->op, slot->comm);
     } else {
-        PLAY(c->way, c->pending, Scan, scan, in, r->out, n, r->type, r->op, slot->comm);
+        PLAY(c, Scan, scan, in, r->out, n, r->type, r->op, slot->comm);
     }
 }
 
@@ -198,12 +197,11 @@ void play_reduce_scatter(struct player *player, struct dice *dice, struct slot *
     free(want);
     const void *in = c->in_place ? MPI_IN_PLACE : (const void *)r->in;
     if (same) {
-        PLAY(c->way, c->pending, Reduce_scatter_block, reduce_scatter_block, in, r->out, each,
-             r->type, r->op, slot->comm);
+        PLAY(c, Reduce_scatter_block, reduce_scatter_block, in, r->out, each, r->type, r->op,
+             slot->comm);
         free(counts);
     } else {
-        PLAY(c->way, c->pending, Reduce_scatter, reduce_scatter, in, r->out, counts, r->type, r->op,
-             slot->comm);
+        PLAY(c, Reduce_scatter, reduce_scatter, in, r->out, counts, r->type, r->op, slot->comm);
         c->pending->list = counts;
     }
 }
