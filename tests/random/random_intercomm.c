@@ -346,6 +346,51 @@ void play_between(struct player *player, struct dice *dice, struct slot *both, i
     }
 }
 
+/* Two halves of a communicator, each with a leader: its rank there. */
+struct halves {
+    MPI_Comm peers, local; /* peers: no message of another operation is in it */
+    bool first;
+    int half, leader[2];
+};
+
+/* As two programs do it that do not know each other; the leaders tell the name of the port. */
+static void connect_halves(const struct halves *h, MPI_Comm *inter)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    int rank, to = h->half + h->leader[1];
+    MPI_Comm_rank(h->local, &rank);
+    if (!h->first) {
+        if (rank == h->leader[1]) {
+            MPI_Recv(port, MPI_MAX_PORT_NAME, MPI_CHAR, h->leader[0], 0, h->peers,
+                     MPI_STATUS_IGNORE);
+        }
+        MPI_Comm_connect(port, MPI_INFO_NULL, h->leader[1], h->local, inter);
+        return;
+    }
+    if (rank == h->leader[0]) {
+        MPI_Open_port(MPI_INFO_NULL, port);
+        MPI_Send(port, MPI_MAX_PORT_NAME, MPI_CHAR, to, 0, h->peers);
+    }
+    MPI_Comm_accept(port, MPI_INFO_NULL, h->leader[0], h->local, inter);
+    if (rank == h->leader[0]) {
+        MPI_Close_port(port);
+    }
+}
+
+static void make_halves(struct halves *h, const struct slot *slot, bool ports, MPI_Comm *inter)
+{
+    h->first = slot->me < h->half;
+    MPI_Comm_dup(slot->comm, &h->peers);
+    MPI_Comm_split(slot->comm, h->first, slot->me, &h->local);
+    if (ports) {
+        connect_halves(h, inter);
+    } else {
+        MPI_Intercomm_create(h->local, h->leader[!h->first], h->peers,
+                             h->first ? h->half + h->leader[1] : h->leader[0], 7, inter);
+    }
+    MPI_Comm_free(&h->peers);
+}
+
 /* Another one of the same processes; the last way turns the order of each side around. */
 static void make_again(struct slot *both, int half, uint32_t way)
 {
@@ -370,27 +415,21 @@ void play_intercomm(struct player *player, struct dice *dice, struct slot *slot)
         play_barrier(player, dice, slot);
         return;
     }
-    int half = (int)between(dice, 1, (uint32_t)slot->n - 1);
-    int leader = (int)below(dice, (uint32_t)half);
-    int other = (int)below(dice, (uint32_t)(slot->n - half));
+    struct halves h = {.half = (int)between(dice, 1, (uint32_t)slot->n - 1)};
+    h.leader[0] = (int)below(dice, (uint32_t)h.half);
+    h.leader[1] = (int)below(dice, (uint32_t)(slot->n - h.half));
     uint32_t again = below(dice, 6);
-    bool first = slot->me < half;
+    bool ports = chance(dice, 10);
     struct slot both = *slot;
-    MPI_Comm peers, local, inter;
     if (slot->me >= 0) {
-        MPI_Comm_dup(slot->comm, &peers); /* no message of another operation is in it */
-        MPI_Comm_split(slot->comm, first, slot->me, &local);
-        MPI_Intercomm_create(local, first ? leader : other, peers, first ? half + other : leader, 7,
-                             &inter);
-        MPI_Comm_free(&peers);
-        both.comm = inter;
+        make_halves(&h, slot, ports, &both.comm);
         if (again < 3) {
-            make_again(&both, half, again);
+            make_again(&both, h.half, again);
         }
     }
-    play_between(player, dice, &both, half);
+    play_between(player, dice, &both, h.half);
     if (slot->me >= 0) {
         MPI_Comm_free(&both.comm);
-        MPI_Comm_free(&local);
+        MPI_Comm_free(&h.local);
     }
 }
