@@ -169,6 +169,6 @@ operation play_bcast, play_gather, play_scatter, play_allgather, play_alltoall, 
 operation play_reduce, play_scan, play_reduce_scatter, play_barrier, play_neighbours;
 operation play_dup, play_split, play_group, play_grid, play_graph, play_free;
 operation play_window, play_locks, play_counter, play_file, play_attribute, play_error,
-    play_generalised, play_merge, play_intercomm, play_spawn;
+    play_generalised, play_merge, play_intercomm, play_spawn, play_session;
 
 #endif

@@ -228,6 +228,7 @@ static const struct {
     {"merge", play_merge, 2},
     {"intercomm", play_intercomm, 5},
     {"spawn", play_spawn, 1},
+    {"session", play_session, 2},
     {"free", play_free, 10},
     {"window", play_window, 3},
     {"locks", play_locks, 3},
