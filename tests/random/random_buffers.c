@@ -328,7 +328,22 @@ void side_expect(struct side *side, uint64_t from, uint64_t n, uint64_t seed, ui
 
 void side_send(struct side *side)
 {
+    side->sent = true;
     memcpy(side->block, side->want, side->bytes);
+}
+
+void side_scrub(struct side *side, unsigned char byte)
+{
+    if (side->sent) {
+        memset(side->block, byte, side->bytes);
+    }
+}
+
+void side_restore(struct side *side)
+{
+    for (size_t i = 0; i < side->bytes; i++) {
+        side->block[i] = side->sent ? side->want[i] : pattern(i);
+    }
 }
 
 const char *side_end(struct side *side, char *text, size_t max)

@@ -41,14 +41,16 @@ class Setting:
             number = rng.randrange(self.ranks if victim == "rank" else self.nodes)
             self.faults = ["--rewind", f"{rng.choice((20, 50, 200))}ms", "--inject", f"kill {victim} {number} at {rng.randint(50, 3000)}ms"]
 
-    def program(self, programs, only=None):
+    def program(self, programs, only=None, spawns=True):
         line = ["--seed", str(self.seed), "--programs", str(programs), "--operations", str(self.operations), "--threads", str(self.threads)]
+        line += [] if spawns else ["--without", "spawn"]
         line += ["--spoil", str(self.spoil)] if self.spoil is not None else []
         return line + (["--only", only] if only else [])
 
     def line(self, options, folder, programs, only=None):
         line = [options.rzrun, "--oversubscribe", "--timeout", f"{HANG_S}s", "-n", str(self.ranks), "--nodes", str(self.nodes), *self.faults]
-        return line + [options.program, *self.program(programs, only), "--folder", folder]
+        spawns = not self.faults  # docs/dynamic.md: nothing can be spawned with --rewind
+        return line + [options.program, *self.program(programs, only, spawns), "--folder", folder]
 
     def shell(self, options, programs, only=None):
         begin = f"RZ_BOUNDS={self.bounds} " if self.bounds else ""
@@ -117,14 +119,14 @@ def first_wrong(options, setting, folder, programs, text):
 
 
 def ask_peers(setting, folder, only):
-    """The same program, built for the MPIs of this machine."""
+    """The same program, built for the MPIs of this machine, less what is spawned: not all of them are set up for it."""
     sources = [os.path.join(SOURCES, name) for name in os.listdir(SOURCES) if name.endswith(".c")]
     for name, (compiler, launcher) in PEERS.items():
         if not shutil.which(compiler):
             continue
         binary = f"{folder}/{compiler}"
         subprocess.run([compiler, "-O1", "-w", *sources, "-o", binary, "-lpthread"], check=True)
-        right, text = run([*launcher, "-n", str(setting.ranks), binary, *setting.program(1, only), "--folder", folder], patience=HANG_S)
+        right, text = run([*launcher, "-n", str(setting.ranks), binary, *setting.program(1, only, False), "--folder", folder], patience=HANG_S)
         said = re.findall(r"^WRONG.*", text, re.MULTILINE) or text.strip().splitlines()[-1:]
         print(f"{name}: {'right' if right else said[0]}", flush=True)
 

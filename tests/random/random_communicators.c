@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A slot for a new one; NULL: all are taken. */
-static struct slot *free_slot(struct player *player)
+struct slot *free_slot(struct player *player)
 {
     for (int i = 1; i < SLOTS; i++) {
         if (!player->slot[i].there) {
@@ -47,6 +46,13 @@ static int *all_ranks(int n)
     return ranks;
 }
 
+void fill_with_all(struct player *player, struct slot *new, const struct slot *old, MPI_Comm comm)
+{
+    int *ranks = all_ranks(old->n);
+    fill(player, new, old, ranks, old->n, comm);
+    free(ranks);
+}
+
 void play_dup(struct player *player, struct dice *dice, struct slot *slot)
 {
     struct slot *new = free_slot(player);
@@ -64,9 +70,8 @@ void play_dup(struct player *player, struct dice *dice, struct slot *slot)
         MPI_Comm_idup(slot->comm, &comm, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
-    int *ranks = all_ranks(slot->n);
-    fill(player, new, slot, ranks, slot->n, comm);
-    free(ranks);
+    fill_with_all(player, new, slot, comm);
+    new->graph = slot->graph ? graph_copy(slot->graph) : NULL;
     new->dims = slot->dims;
     memcpy(new->dim, slot->dim, sizeof(new->dim));
     memcpy(new->periodic, slot->periodic, sizeof(new->periodic));
@@ -168,7 +173,7 @@ void play_merge(struct player *player, struct dice *dice, struct slot *slot)
 {
     struct slot *new = slot->n > 1 ? free_slot(player) : NULL;
     int half = slot->n > 1 ? (int)between(dice, 1, (uint32_t)slot->n - 1) : 0;
-    MPI_Comm local, inter, comm = MPI_COMM_NULL;
+    MPI_Comm peers, local, inter, comm = MPI_COMM_NULL;
     if (!new) {
         return;
     }
@@ -176,7 +181,9 @@ void play_merge(struct player *player, struct dice *dice, struct slot *slot)
         bool first = slot->me < half;
         int there;
         MPI_Comm_split(slot->comm, first, slot->me, &local);
-        MPI_Intercomm_create(local, 0, slot->comm, first ? half : 0, player->op, &inter);
+        MPI_Comm_dup(slot->comm, &peers); /* no message of another operation is in it */
+        MPI_Intercomm_create(local, 0, peers, first ? half : 0, player->op, &inter);
+        MPI_Comm_free(&peers);
         MPI_Comm_remote_size(inter, &there);
         if (there != (first ? slot->n - half : half)) {
             wrong(player->op, "an intercommunicator has %d remote processes", there);
@@ -204,6 +211,7 @@ void play_free(struct player *player, struct dice *dice, struct slot *slot)
         MPI_Comm_free(&slot->comm);
     }
     free(slot->member);
+    graph_free(slot->graph);
     *slot = (struct slot){.there = false};
 }
 

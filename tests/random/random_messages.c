@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-enum { TAGS = 50, BURST_TAGS = 100, OWN_TAGS = 2000, BUFFERED_MOST = 16384 };
+enum { TAGS = 50, BURST_TAGS = 100, BUFFERED_MOST = 16384 };
 
-static void check_message(struct pending *pending, const MPI_Status *status)
+void check_message(struct pending *pending, const MPI_Status *status)
 {
     MPI_Count elements;
     struct side *to = pending->side[0];
@@ -25,16 +25,7 @@ static void check_message(struct pending *pending, const MPI_Status *status)
     }
 }
 
-/* What a message is; each of the two draws what is its own from other dice. */
-struct message {
-    int from, to, tag;
-    uint32_t leaf;
-    uint64_t elements, seed;
-    struct dice sender, receiver;
-};
-
-static struct message draw_message(struct player *player, struct dice *dice,
-                                   const struct slot *slot)
+struct message draw_message(struct player *player, struct dice *dice, const struct slot *slot)
 {
     struct message message = {.from = (int)below(dice, (uint32_t)slot->n),
                               .to = (int)below(dice, (uint32_t)slot->n),
@@ -47,7 +38,7 @@ static struct message draw_message(struct player *player, struct dice *dice,
     return message;
 }
 
-static struct side *sent_side(struct message *message)
+struct side *sent_side(struct message *message)
 {
     struct side *side = side_new();
     side_make(side, &message->sender, message->leaf, message->elements, message->elements);
@@ -66,7 +57,7 @@ static struct side *received_side(struct message *message)
     return side;
 }
 
-static struct pending *begin_receive(struct player *player, struct message *message)
+struct pending *begin_receive(struct player *player, struct message *message)
 {
     struct pending *pending = begin(player);
     pending->side[0] = received_side(message);
@@ -77,7 +68,7 @@ static struct pending *begin_receive(struct player *player, struct message *mess
     return pending;
 }
 
-static void receive(struct player *player, struct message *message, struct slot *slot, bool blocks)
+void receive_message(struct player *player, struct message *message, struct slot *slot, bool blocks)
 {
     struct pending *pending = begin_receive(player, message);
     struct side *side = pending->side[0];
@@ -115,7 +106,7 @@ static void receive(struct player *player, struct message *message, struct slot 
     MPI_Irecv(side->at, units, side->type, source, tag, slot->comm, &pending->request);
 }
 
-static void send(struct player *player, struct message *message, struct slot *slot, bool blocks)
+void send_message(struct player *player, struct message *message, struct slot *slot, bool blocks)
 {
     struct pending *pending = begin(player);
     struct side *side = pending->side[0] = sent_side(message);
@@ -150,13 +141,13 @@ void play_message(struct player *player, struct dice *dice, struct slot *slot)
 {
     struct message message = draw_message(player, dice, slot);
     if (chance(dice, 20)) {
-        message.tag = OWN_TAGS + player->op;
+        message.tag = OWN_TAGS + TAGS_OF_AN_OPERATION * player->op;
     }
     if (slot->me == message.from) {
-        send(player, &message, slot, message.from != message.to);
+        send_message(player, &message, slot, message.from != message.to);
     }
     if (slot->me == message.to) {
-        receive(player, &message, slot, message.from != message.to);
+        receive_message(player, &message, slot, message.from != message.to);
     }
 }
 
@@ -179,7 +170,7 @@ void play_burst(struct player *player, struct dice *dice, struct slot *slot)
         struct message one = message;
         one.tag = BURST_TAGS + (int)i;
         one.seed = mix(message.seed, i + 1);
-        send(player, &one, slot, false);
+        send_message(player, &one, slot, false);
     }
     for (uint32_t i = 0; i < n && slot->me == message.to; i++) {
         struct message one = message;
@@ -245,7 +236,7 @@ void play_ready(struct player *player, struct dice *dice, struct slot *slot)
         return;
     }
     if (slot->me == message.to) {
-        receive(player, &message, slot, false);
+        receive_message(player, &message, slot, false);
     }
     MPI_Barrier(slot->comm);
     if (slot->me == message.from) {

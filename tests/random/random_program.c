@@ -3,8 +3,9 @@
  * Plays programs at random: README.md.
  *
  *   random_program [--seed N] [--programs N] [--operations N] [--threads N] [--only A,B-C,...]
- *                  [--folder PATH] [--list] [--spoil OPERATION]
+ *                  [--without NAME,...] [--folder PATH] [--list] [--spoil OPERATION]
  *
+ * --without: these do nothing, where they are drawn.
  * --spoil: rank 0 expects something else there, to see that this is found.
  */
 #include "random.h"
@@ -21,7 +22,7 @@ enum { THREADS_MOST = 8 };
 static struct {
     uint64_t seed, programs, seed_now;
     int operations, threads, spoil;
-    const char *only, *folder;
+    const char *only, *without, *folder, *program, *child;
     bool list;
 } options = {.seed = 1, .programs = 1, .operations = 150, .threads = 1, .spoil = -1};
 
@@ -203,6 +204,11 @@ static const struct {
     {"ready", play_ready, 4},
     {"partitioned", play_partitioned, 5},
     {"persistent", play_persistent, 6},
+    {"null", play_null, 8},
+    {"shift", play_shift, 5},
+    {"cancel", play_cancel, 3},
+    {"cancel_again", play_cancel_again, 3},
+    {"cancel_race", play_cancel_race, 3},
     {"barrier", play_barrier, 3},
     {"bcast", play_bcast, 6},
     {"gather", play_gather, 5},
@@ -213,12 +219,16 @@ static const struct {
     {"reduce", play_reduce, 8},
     {"scan", play_scan, 5},
     {"reduce_scatter", play_reduce_scatter, 4},
-    {"neighbours", play_neighbours, 5},
+    {"neighbours", play_neighbours, 8},
     {"dup", play_dup, 3},
     {"split", play_split, 3},
     {"group", play_group, 3},
     {"grid", play_grid, 5},
+    {"graph", play_graph, 4},
     {"merge", play_merge, 2},
+    {"intercomm", play_intercomm, 5},
+    {"spawn", play_spawn, 1},
+    {"session", play_session, 2},
     {"free", play_free, 10},
     {"window", play_window, 3},
     {"locks", play_locks, 3},
@@ -248,6 +258,19 @@ static bool is_wanted(int op)
         }
     }
     return !options.only;
+}
+
+static bool is_left_out(const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = options.without; at && *at;) {
+        size_t word = strcspn(at, ",");
+        if (word == length && strncmp(at, name, length) == 0) {
+            return true;
+        }
+        at += word + (at[word] == ',');
+    }
+    return false;
 }
 
 static int draw_operation(struct dice *dice)
@@ -288,7 +311,7 @@ static void play(struct player *player)
         if (!player->slot[slot].there) {
             slot = 0;
         }
-        if (!is_wanted(op)) {
+        if (!is_wanted(op) || is_left_out(operations[kind].name)) {
             continue;
         }
         player->op = op;
@@ -319,7 +342,10 @@ static void *play_alone(void *arg)
 
 static struct player new_player(MPI_Comm comm, uint64_t seed)
 {
-    struct player player = {.seed = seed, .folder = options.folder};
+    struct player player = {.seed = seed,
+                            .named = options.seed_now,
+                            .folder = options.folder,
+                            .program = options.program};
     MPI_Comm_size(comm, &player.n);
     MPI_Comm_rank(comm, &player.me);
     player.slot[0] = (struct slot){.there = true, .n = player.n, .me = player.me, .comm = comm};
@@ -375,6 +401,10 @@ static void read_options(int argc, char **argv)
             options.spoil = atoi(is);
         } else if (strcmp(name, "--only") == 0) {
             options.only = is;
+        } else if (strcmp(name, "--without") == 0) {
+            options.without = is;
+        } else if (strcmp(name, "--child") == 0) {
+            options.child = is;
         } else if (strcmp(name, "--folder") == 0) {
             options.folder = is;
         } else {
@@ -393,20 +423,28 @@ int main(int argc, char **argv)
 {
     int provided;
     first_process = getpid();
+    options.program = argv[0];
     read_options(argc, argv);
     MPI_Init_thread(&argc, &argv, options.threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                     &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     size_t buffer_bytes = ((size_t)BUFFER_BYTES + 4096) * (size_t)options.threads;
     void *buffer = malloc(buffer_bytes);
-    for (uint64_t i = 0; i < options.programs; i++) {
-        int bytes;
+    int bytes;
+    if (options.child) {
+        struct player player = {0};
+        options.seed_now = options.seed;
+        MPI_Buffer_attach(buffer, (int)buffer_bytes);
+        play_child(&player, options.child);
+        MPI_Buffer_detach(&buffer, &bytes);
+    }
+    for (uint64_t i = 0; i < options.programs && !options.child; i++) {
         MPI_Buffer_attach(buffer, (int)buffer_bytes);
         play_program(options.seed + i);
         MPI_Buffer_detach(&buffer, &bytes);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    if (world_rank == 0) {
+    if (world_rank == 0 && !options.child) {
         printf("%llu programs from seed %llu are right\n", (unsigned long long)options.programs,
                (unsigned long long)options.seed);
     }

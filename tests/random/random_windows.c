@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELLS = 120 };
+enum { CELLS = 120, KEPT = 5 };
 
 struct window {
     struct player *player;
     MPI_Win win;
-    uint64_t *memory, seed;
+    uint64_t *memory, seed, kept[KEPT]; /* kept: what MPI_PROC_NULL is asked for */
     int n, me;
     bool allocated;
 };
@@ -99,6 +99,44 @@ static void change(struct window *w, int target, uint64_t *from)
     }
 }
 
+/* Nothing comes of what is done to MPI_PROC_NULL; an epoch is needed all the same. */
+static void change_nobody(struct window *w, bool passive)
+{
+    static const uint64_t one = 1;
+    MPI_Request request[3];
+    uint64_t *got = w->kept;
+    for (int i = 0; i < KEPT; i++) {
+        got[i] = w->seed;
+    }
+    if (w->seed % 3 > 0) {
+        return;
+    }
+    MPI_Put(&one, 1, MPI_UINT64_T, MPI_PROC_NULL, 0, 1, MPI_UINT64_T, w->win);
+    MPI_Accumulate(&one, 1, MPI_UINT64_T, MPI_PROC_NULL, 0, 1, MPI_UINT64_T, MPI_SUM, w->win);
+    MPI_Get(&got[0], 1, MPI_UINT64_T, MPI_PROC_NULL, 0, 1, MPI_UINT64_T, w->win);
+    MPI_Get_accumulate(&one, 1, MPI_UINT64_T, &got[1], 1, MPI_UINT64_T, MPI_PROC_NULL, 0, 1,
+                       MPI_UINT64_T, MPI_SUM, w->win);
+    MPI_Fetch_and_op(&one, &got[2], MPI_UINT64_T, MPI_PROC_NULL, 0, MPI_SUM, w->win);
+    MPI_Compare_and_swap(&one, &one, &got[3], MPI_UINT64_T, MPI_PROC_NULL, 0, w->win);
+    if (passive) {
+        MPI_Rput(&one, 1, MPI_UINT64_T, MPI_PROC_NULL, 0, 1, MPI_UINT64_T, w->win, &request[0]);
+        MPI_Rget(&got[4], 1, MPI_UINT64_T, MPI_PROC_NULL, 0, 1, MPI_UINT64_T, w->win, &request[1]);
+        MPI_Raccumulate(&one, 1, MPI_UINT64_T, MPI_PROC_NULL, 0, 1, MPI_UINT64_T, MPI_SUM, w->win,
+                        &request[2]);
+        MPI_Waitall(3, request, MPI_STATUSES_IGNORE);
+    }
+}
+
+static void check_nobody(const struct window *w)
+{
+    for (int i = 0; i < KEPT; i++) {
+        if (w->kept[i] != w->seed) {
+            wrong(w->player->op, "operation %d on MPI_PROC_NULL got %llx", i,
+                  (unsigned long long)w->kept[i]);
+        }
+    }
+}
+
 static void check_cells(const struct window *w, int target, const uint64_t *cells,
                         const char *where)
 {
@@ -126,7 +164,9 @@ void play_window(struct player *player, struct dice *dice, struct slot *slot)
         int target = (w.me + i) % w.n;
         change(&w, target, from + (size_t)target * CELLS);
     }
+    change_nobody(&w, false);
     MPI_Win_fence(0, w.win);
+    check_nobody(&w);
     check_cells(&w, w.me, w.memory, "after a fence");
     for (int i = 0; i < w.n; i++) {
         MPI_Get(got + (size_t)i * CELLS, CELLS, MPI_UINT64_T, i, 0, CELLS, MPI_UINT64_T, w.win);
@@ -162,6 +202,9 @@ void play_locks(struct player *player, struct dice *dice, struct slot *slot)
             MPI_Win_lock(way == 1 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target, 0, w.win);
         }
         change(&w, target, from + (size_t)target * CELLS);
+        if (i == 0) {
+            change_nobody(&w, true);
+        }
         if (way > 0) {
             MPI_Win_unlock(target, w.win);
         } else if (i % 2 == 0) {
@@ -171,6 +214,7 @@ void play_locks(struct player *player, struct dice *dice, struct slot *slot)
     if (way == 0) {
         MPI_Win_unlock_all(w.win);
     }
+    check_nobody(&w);
     MPI_Barrier(slot->comm);
     int other = (w.me + 1) % w.n;
     MPI_Win_lock(MPI_LOCK_SHARED, other, 0, w.win);

@@ -264,7 +264,7 @@ class Sessions(Rewind):
     PROGRAM = rig.program("rewind_session")
 
     def test_the_job_ends(self):
-        for how in ("open", "over", "alone"):
+        for how in ("open", "over", "alone", "again"):
             with self.subTest(how):
                 steps, result = self.killed(lambda steps, how=how: (self.PROGRAM, how, str(steps)))
                 self.assertEqual(sorted(result.out.splitlines()), sorted(self.job(self.PROGRAM, how, str(steps), options=()).out.splitlines()))

@@ -90,10 +90,13 @@ static uint64_t key_of_text(uint64_t key, const char *text)
     return rz_mix(key, 0x100);
 }
 
-/* Within an epoch a rank of the job identifies one incarnation. */
+/* Within an epoch a rank of the job identifies one incarnation. In a job that rewinds, all ranks
+ * are restored with their counts, and a member that was in the call already has its key: the others
+ * must compute the same one in a later epoch. */
 static uint64_t key_of_group(uint64_t key, const struct rz_group *group)
 {
-    key = rz_mix(key, (uint64_t)rz_engine.epoch << 32 | (uint32_t)group->size);
+    uint64_t epoch = rz_engine.rewinds ? 0 : rz_engine.epoch;
+    key = rz_mix(key, epoch << 32 | (uint32_t)group->size);
     for (int i = 0; i < group->size; i++) {
         key = rz_mix(key, group->process[i]);
     }
