@@ -90,7 +90,9 @@ struct player {
     struct slot slot[SLOTS];
     struct pending *pending;
     int n_pending, room;
-    const char *folder;
+    const char *folder, *only; /* only: the numbers of the operations to play; NULL: all */
+    int operations, spoil;     /* spoil: rank 0 expects something else in this one */
+    bool list;
     int lazy;        /* percent: how seldom something is completed */
     size_t buffered; /* bytes of buffered sends so far */
 };
@@ -102,6 +104,8 @@ struct pending *begin(struct player *player); /* a new one */
 struct side *side_new(void);
 void complete_some(struct player *player, struct dice *dice);
 void complete_all(struct player *player);
+bool is_wanted(const char *only, int op); /* is it one of `A,B-C,...`? */
+void play(struct player *player);         /* the whole program */
 
 /* ---- Operations: each is played by all, and does nothing in those that have no part in it ---- */
 
