@@ -70,13 +70,14 @@ class Failing(Setting):
         self.rounds = rng.choice((2, 3, 5, 8))
         self.operations = self.rounds * ROUND
         self.bounds = rng.choice((None, None, "least", "odd"))
-        self.faults, self.outside, self.spoil, self.small = [], [], options.spoil, False
+        self.faults, self.more, self.spoil, self.small = [], [], options.spoil, False
         if self.nodes > 1 and rng.random() < 0.25:
             node = rng.randrange(self.nodes)
             self.faults = ["--inject", f"kill node {node} at {rng.randint(1, 400)}ms"]
-            self.outside = ["--outside", ranges(self.ranks_of(node))]
+            self.more = ["--outside", ranges(self.ranks_of(node))]
         engine = rng.choice((None, None, None, "twophase", "gossip1", "gossip2", "gossip3", "era"))
         self.faults += ["--agree", engine] if engine else []
+        self.more += ["--thread"] if rng.random() < 0.2 else []
 
     def ranks_of(self, node):
         """The ranks of a node: as many on each, the first nodes have one more."""
@@ -88,7 +89,7 @@ class Failing(Setting):
         return 60 if self.small else HANG_S  # a program is tried many times while it is made small
 
     def program(self, programs, only=None):
-        line = ["--seed", str(self.seed), "--rounds", str(self.rounds), *self.outside]
+        line = ["--seed", str(self.seed), "--rounds", str(self.rounds), *self.more]
         line += ["--spoil", str(self.spoil)] if self.spoil is not None else []
         return line + (["--only", only] if only else [])
 

@@ -191,6 +191,7 @@ void fail_collective(struct game *game, struct dice *dice, struct comm *comm)
     wait->n_words = (uint32_t)words;
     fill(&c, wait);
     expect(&c, wait);
+    wait->uniform = comm->uniform == UNIFORM_COLL;
     wait->must_fail = known_failed(game, comm) != 0;
     if (way == 0) {
         int error = call_blocking(&c, wait, comm->comm);

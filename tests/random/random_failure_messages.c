@@ -17,9 +17,21 @@ struct message {
 
 enum { TAGS = 5 };
 
+/* Often one that fails in this round. */
+static int draw_sender(struct game *game, struct dice *dice, const struct comm *comm)
+{
+    int from = (int)below(dice, (uint32_t)comm->n), fails = -1;
+    bool wanted = chance(dice, 30);
+    for (int i = 0; i < comm->n; i++) {
+        int k = (from + i) % comm->n;
+        fails = is_in(game->may_fail, comm->member[k]) ? k : fails;
+    }
+    return wanted && fails >= 0 ? fails : from;
+}
+
 static struct message draw_message(struct game *game, struct dice *dice, const struct comm *comm)
 {
-    struct message message = {.from = (int)below(dice, (uint32_t)comm->n),
+    struct message message = {.from = draw_sender(game, dice, comm),
                               .to = (int)below(dice, (uint32_t)comm->n),
                               .leaf = below(dice, LEAVES),
                               .elements = size_at_random(dice)};
@@ -33,7 +45,7 @@ static struct message draw_message(struct game *game, struct dice *dice, const s
     message.sender.state = roll(dice);
     message.receiver.state = roll(dice);
     message.source = message.from;
-    if (message.tag >= OWN_TAGS && chance(dice, 50)) {
+    if (message.tag >= OWN_TAGS && chance(dice, 65)) {
         message.source = MPI_ANY_SOURCE;
     }
     return message;

@@ -100,7 +100,7 @@ uint64_t known_failed(struct game *game, struct comm *comm)
     return comm->known = set;
 }
 
-static void check_failed(struct game *game, struct comm *comm, int peer, const char *call)
+void check_failed(struct game *game, struct comm *comm, int peer, const char *call)
 {
     uint64_t others = members_of(comm) & ~(UINT64_C(1) << game->me);
     uint64_t concerned = peer == ALL ? others : UINT64_C(1) << peer;
@@ -224,7 +224,7 @@ static int call_agree(struct comm *comm, bool blocks, int *flag)
     return error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-static int agree(struct game *game, int at, struct comm *comm, bool blocks, int *flag)
+int agree(struct game *game, int at, struct comm *comm, bool blocks, int *flag)
 {
     uint32_t mine = (uint32_t)*flag;
     uint64_t news = known_failed(game, comm) & ~comm->acknowledged;
@@ -388,7 +388,25 @@ static struct comm *free_slot(struct game *game)
     return NULL;
 }
 
-enum maker { DUP, IDUP, SPLIT, GROUP, MAKERS };
+enum maker { DUP, DUP_WITH_INFO, IDUP, SPLIT, GROUP, MAKERS };
+
+MPI_Info info_of(enum uniform uniform, bool revokes)
+{
+    static const char *const uniforms[UNIFORMS] = {"local", "construct", "coll"};
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_error_uniform", uniforms[uniform]);
+    MPI_Info_set(info, "mpi_error_range", revokes ? "group" : "local");
+    return info;
+}
+
+static int dup_with_info(struct comm *new, const struct comm *of)
+{
+    MPI_Info info = info_of(new->uniform, new->range_group);
+    int error = MPI_Comm_dup_with_info(of->comm, info, &new->comm);
+    MPI_Info_free(&info);
+    return error;
+}
 
 /* Its members, at all processes; in the order of their new ranks. */
 static void draw_members(struct game *game, struct dice *dice, struct comm *new,
@@ -404,6 +422,11 @@ static void draw_members(struct game *game, struct dice *dice, struct comm *new,
         }
         new->me = of->member[i] == game->me ? new->n : new->me;
         new->member[new->n++] = of->member[i];
+    }
+    if (maker == DUP_WITH_INFO) {
+        new->uniform = (enum uniform)below(dice, UNIFORMS);
+        new->range_group = chance(dice, 30);
+        new->revocable |= new->range_group;
     }
 }
 
@@ -431,6 +454,8 @@ static int make(struct game *game, struct comm *new, const struct comm *of, enum
     switch (maker) {
     case DUP:
         return MPI_Comm_dup(of->comm, &new->comm);
+    case DUP_WITH_INFO:
+        return dup_with_info(new, of);
     case IDUP:
         error = MPI_Comm_idup(of->comm, &new->comm, &request);
         return error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -460,7 +485,11 @@ void fail_derive(struct game *game, struct dice *dice, struct comm *comm)
         int error = make(game, new, comm, maker);
         flag = went_well(game, comm, ALL, error, "a call that makes a communicator");
     }
+    int good = flag;
     agree(game, game->op, comm, true, &flag);
+    if (flag != good && comm->uniform != UNIFORM_LOCAL && maker != GROUP) {
+        wrong(number_of(game), "a call that makes a communicator: a result that not all have");
+    }
     if (!(flag & 1)) {
         if (new->comm != MPI_COMM_NULL) {
             must(game, MPI_Comm_free(&new->comm), "MPI_Comm_free");

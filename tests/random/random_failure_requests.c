@@ -51,6 +51,9 @@ void wait_over(struct game *game, struct wait *wait, int error, MPI_Status *stat
     game->op = wait->op % ROUND;
     bool good = went_well(game, wait->comm, wait->peer, error, call);
     game->op = op;
+    if (wait->uniform) {
+        note_entry(game, wait->op % ROUND, wait->comm, ~UINT64_C(0), 0, error);
+    }
     if (good && wait->must_fail) {
         wrong(wait->op, "%s: success, and a failure was known when it began", call);
     }

@@ -2,15 +2,16 @@
 /*
  * Plays a program at random in which processes fail: README.md.
  *
- *   random_failures [--seed N] [--rounds N] [--only A,B-C,...] [--folder PATH] [--outside
- * A,B-C,...]
- *                   [--list] [--spoil OPERATION]
+ *   random_failures [--seed N] [--rounds N] [--only A,B-C,...] [--folder PATH]
+ *                   [--outside RANKS] [--thread] [--list] [--spoil OPERATION]
  *
- * --outside: these ranks may be killed from outside, at any time. --spoil: rank 0 finds that
- * operation wrong, to see that this is found.
+ * --outside A,B-C,...: these ranks may be killed from outside, at any time. --thread: another
+ * thread of each process waits in MPI all the time. --spoil: rank 0 finds that operation wrong, to
+ * see that this is found.
  */
 #include "random_failures.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ static struct {
     uint64_t seed;
     int rounds, spoil;
     const char *only, *folder, *outside;
-    bool list;
+    bool list, thread;
 } options = {.seed = 1, .rounds = 5, .spoil = -1};
 
 static struct game *the_game;
@@ -245,6 +246,7 @@ static const struct {
     {"message", fail_message, 40}, {"burst", fail_burst, 6},   {"collective", fail_collective, 25},
     {"derive", fail_derive, 10},   {"free", fail_free, 3},     {"revoke", fail_revoke, 4},
     {"agree", fail_agree, 5},      {"shrink", fail_shrink, 4}, {"acknowledge", fail_acknowledge, 5},
+    {"window", fail_window, 6},    {"file", fail_file, 4},
 };
 enum { KINDS = sizeof(operations) / sizeof(*operations) };
 
@@ -483,7 +485,7 @@ static MPI_Comm replaced(struct game *game)
               base->n);
     }
     for (int i = base->n; i < size; i++) {
-        base->member[i] = i; /* until it is told */
+        base->member[i] = i == rank ? game->me : RANKS_MOST / 2 + i; /* until it is told */
     }
     base->n = size;
     return next;
@@ -658,11 +660,25 @@ static void play_without_failures(struct game *game)
     MPI_Comm_set_errhandler(base->comm, MPI_ERRORS_RETURN);
 }
 
+/* Some have the same error at all members, from now on. */
+static void draw_uniform(struct game *game)
+{
+    struct dice dice = {mix(game->seed, (uint64_t)game->round + 4711)};
+    struct comm *base = &game->comm[0];
+    if (chance(&dice, 25)) {
+        base->uniform = (enum uniform)below(&dice, UNIFORMS);
+        MPI_Info info = info_of(base->uniform, false);
+        must(game, MPI_Comm_set_info(base->comm, info), "MPI_Comm_set_info");
+        MPI_Info_free(&info);
+    }
+}
+
 static void play_calm(struct game *game)
 {
     struct comm *base = &game->comm[0];
     int flag = 1;
     game->op = AT_CALM;
+    draw_uniform(game);
     game->may_fail = fate.outside & members_of(base);
     if (is_played(game, AT_CALM) && !game->may_fail) {
         play_without_failures(game);
@@ -768,12 +784,35 @@ static void play_all(struct game *game)
     }
 }
 
+/* ---- Another thread, which waits in MPI all the time ---- */
+
+static void *wait_for_the_end(void *none)
+{
+    MPI_Recv(NULL, 0, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    return none;
+}
+
+static void begin_thread(pthread_t *thread)
+{
+    if (options.thread && pthread_create(thread, NULL, wait_for_the_end, NULL) != 0) {
+        wrong(-1, "no thread");
+    }
+}
+
+static void end_thread(pthread_t thread)
+{
+    if (options.thread) {
+        MPI_Send(NULL, 0, MPI_INT, 0, 1, MPI_COMM_SELF);
+        pthread_join(thread, NULL);
+    }
+}
+
 static void read_options(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i], *is = i + 1 < argc ? argv[i + 1] : "";
-        if (strcmp(name, "--list") == 0) {
-            options.list = true;
+        if (strcmp(name, "--list") == 0 || strcmp(name, "--thread") == 0) {
+            *(name[2] == 'l' ? &options.list : &options.thread) = true;
             continue;
         }
         if (strcmp(name, "--seed") == 0) {
@@ -799,22 +838,27 @@ static void read_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
     int provided, bytes;
+    pthread_t thread = {0};
     struct game *game = the_game = calloc(1, sizeof(*game));
     read_options(argc, argv);
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, options.thread ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                    &provided);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &game->me);
     MPI_Comm_size(MPI_COMM_WORLD, &game->n);
-    if (game->n > RANKS_MOST) {
-        fprintf(stderr, "random_failures: at most %d ranks\n", RANKS_MOST);
+    if (game->n > RANKS_MOST / 2) {
+        fprintf(stderr, "random_failures: at most %d ranks\n", RANKS_MOST / 2);
         exit(2);
     }
     game->seed = options.seed;
+    game->folder = options.folder;
     void *buffer = malloc((size_t)BUFFER_BYTES + 4096);
     MPI_Buffer_attach(buffer, BUFFER_BYTES + 4096);
+    begin_thread(&thread);
     play_all(game);
+    end_thread(thread);
     MPI_Buffer_detach(&buffer, &bytes);
     free(buffer);
     free(game->wait);

@@ -24,6 +24,9 @@ enum {
     ALL = -1
 };
 
+/* Which calls have errors of one class at all that live: mpi_error_uniform. */
+enum uniform { UNIFORM_LOCAL, UNIFORM_CONSTRUCT, UNIFORM_COLL, UNIFORMS };
+
 /* A communicator, as all processes know it. Processes are ranks of MPI_COMM_WORLD, sets of them are
  * bits. */
 struct comm {
@@ -31,7 +34,9 @@ struct comm {
     int n, member[RANKS_MOST];
     int me; /* my rank; below 0: I am not in it, or it was not made */
     MPI_Comm comm;
+    enum uniform uniform;
     bool revocable;                 /* members may revoke it */
+    bool range_group;               /* a failure revokes it */
     bool revoked;                   /* all that live know that it is revoked */
     bool revoker;                   /* this process has called MPIX_Comm_revoke */
     uint64_t known;                 /* the failed members that this process has been told */
@@ -46,6 +51,7 @@ struct wait {
     struct comm *comm;
     int peer; /* whose failure concerns it; ALL */
     bool persistent, any_source, receives;
+    bool uniform;   /* a collective operation whose error is of one class at all that live */
     bool must_fail; /* a collective operation that was begun when a failure was known */
     int source, tag;
     uint64_t elements;
@@ -62,9 +68,8 @@ struct entry {
 
 struct game {
     uint64_t seed;
-    const char *only;
-    bool list;
-    int n, me; /* in MPI_COMM_WORLD */
+    const char *folder; /* for files; NULL: none */
+    int n, me;          /* in MPI_COMM_WORLD */
     int round, op;
     uint64_t may_fail, gone; /* in this round; in an earlier one */
     struct comm comm[COMMS];
@@ -76,7 +81,7 @@ struct game {
 
 typedef void fail_operation(struct game *game, struct dice *dice, struct comm *comm);
 fail_operation fail_message, fail_burst, fail_collective, fail_derive, fail_free, fail_revoke,
-    fail_agree, fail_shrink, fail_acknowledge;
+    fail_agree, fail_shrink, fail_acknowledge, fail_window, fail_file;
 
 bool is_in(uint64_t set, int process);
 uint64_t members_of(const struct comm *comm);
@@ -87,10 +92,15 @@ int class_of(int error);
 void refused(const struct game *game, int error, const char *call);
 /* Whether the call was successful; its error must be one that the plan allows. */
 bool went_well(struct game *game, struct comm *comm, int peer, int error, const char *call);
+/* The failed are known, and the plan has a cause for an error that concerns `peer`. */
+void check_failed(struct game *game, struct comm *comm, int peer, const char *call);
+/* The error of an agreement, which is noted as that of operation `at`. */
+int agree(struct game *game, int at, struct comm *comm, bool blocks, int *flag);
 void must(struct game *game, int error, const char *call); /* be successful */
 uint64_t known_failed(struct game *game, struct comm *comm);
 void acknowledge_all(struct game *game, struct comm *comm);
 uint64_t set_of(struct game *game, struct comm *comm, MPI_Group group);
+MPI_Info info_of(enum uniform uniform, bool revokes); /* revokes: a failure revokes it */
 /* The new communicator has these members of the old one, in their order; which: as a set. */
 uint64_t remaining(struct game *game, struct comm *old, MPI_Comm new);
 void note_entry(struct game *game, int at, struct comm *comm, uint64_t mine, uint64_t result,
