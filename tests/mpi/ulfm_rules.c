@@ -307,8 +307,9 @@ static void part(void)
 static void refused(void)
 {
     MPI_Comm copy, half, made;
-    MPI_Group all;
+    MPI_Group all, mine;
     MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &rank, &mine);
     for (int i = 0; i < 20; i++) {
         CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &copy) == MPI_SUCCESS);
         if (rank == 1) {
@@ -317,6 +318,8 @@ static void refused(void)
             int error = MPI_Comm_create_group(copy, all, 5, &made);
             CHECK(class_of(error) == MPI_ERR_REVOKED);
         }
+        /* A group of one process, which needs no message. */
+        CHECK(class_of(MPI_Comm_create_group(copy, mine, 5, &made)) == MPI_ERR_REVOKED);
         CHECK(MPI_Comm_free(&copy) == MPI_SUCCESS);
 
         CHECK(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half) == MPI_SUCCESS);
@@ -329,6 +332,7 @@ static void refused(void)
         CHECK(MPI_Comm_free(&half) == MPI_SUCCESS);
         CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
     }
+    MPI_Group_free(&mine);
     MPI_Group_free(&all);
 }
 
