@@ -17,21 +17,20 @@ struct message {
 
 enum { TAGS = 5 };
 
-/* Often one that fails in this round. */
-static int draw_sender(struct game *game, struct dice *dice, const struct comm *comm)
+int draw_member(struct game *game, struct dice *dice, const struct comm *comm, uint32_t percent)
 {
-    int from = (int)below(dice, (uint32_t)comm->n), fails = -1;
-    bool wanted = chance(dice, 30);
+    int member = (int)below(dice, (uint32_t)comm->n), fails = -1;
+    bool wanted = chance(dice, percent);
     for (int i = 0; i < comm->n; i++) {
-        int k = (from + i) % comm->n;
+        int k = (member + i) % comm->n;
         fails = is_in(game->may_fail, comm->member[k]) ? k : fails;
     }
-    return wanted && fails >= 0 ? fails : from;
+    return wanted && fails >= 0 ? fails : member;
 }
 
 static struct message draw_message(struct game *game, struct dice *dice, const struct comm *comm)
 {
-    struct message message = {.from = draw_sender(game, dice, comm),
+    struct message message = {.from = draw_member(game, dice, comm, 30),
                               .to = (int)below(dice, (uint32_t)comm->n),
                               .leaf = below(dice, LEAVES),
                               .elements = size_at_random(dice)};
@@ -51,13 +50,19 @@ static struct message draw_message(struct game *game, struct dice *dice, const s
     return message;
 }
 
-static struct wait *new_send(struct game *game, struct message *message, struct comm *comm)
+static struct side *sent_side(struct message *message)
 {
-    struct wait *wait = wait_new(game, comm, comm->member[message->to]);
-    struct side *side = wait->side = side_new();
+    struct side *side = side_new();
     side_make(side, &message->sender, message->leaf, message->elements, message->elements);
     side_expect(side, 0, message->elements, message->seed, 0);
     side_send(side);
+    return side;
+}
+
+static struct wait *new_send(struct game *game, struct message *message, struct comm *comm)
+{
+    struct wait *wait = wait_new(game, comm, comm->member[message->to]);
+    wait->side = sent_side(message);
     return wait;
 }
 
@@ -243,5 +248,40 @@ void fail_burst(struct game *game, struct dice *dice, struct comm *comm)
                                            (uint64_t)to);
         message.sender.state = mix(sender, (uint64_t)to);
         send(game, &message, comm, false);
+    }
+}
+
+/* Each to one neighbour in a ring and from the other. An error of one half is no reason to leave
+ * the other process waiting for the other half. */
+void fail_exchange(struct game *game, struct dice *dice, struct comm *comm)
+{
+    struct message in = draw_message(game, dice, comm), out;
+    int n = comm->n, me = comm->me, shift = (int)below(dice, (uint32_t)n);
+    uint64_t seed = mix(game->seed, (uint64_t)number_of(game) << 20), sender = roll(dice);
+    bool blocks = chance(dice, 60);
+    if (me < 0) {
+        return;
+    }
+    out = in;
+    out.from = me, out.to = (me + shift) % n, out.seed = mix(seed, (uint64_t)me);
+    in.to = me, in.from = in.source = (me - shift + n) % n, in.seed = mix(seed, (uint64_t)in.from);
+    out.tag = in.tag = OWN_TAGS + number_of(game);
+    out.sender.state = mix(sender, (uint64_t)me);
+    struct wait *get = new_receive(game, &in, comm);
+    struct side *to = get->side, *from = get->more = sent_side(&out);
+    int from_process = comm->member[in.from], to_process = comm->member[out.to];
+    bool from_fails = is_in(game->may_fail | game->gone, from_process);
+    bool to_fails = is_in(game->may_fail | game->gone, to_process);
+    get->peer = from_fails && to_fails ? ALL : to_fails ? to_process : from_process;
+    if (blocks) {
+        MPI_Status status;
+        int error = MPI_Sendrecv(from->at, (int)from->units, from->type, out.to, out.tag, to->at,
+                                 (int)to->units, to->type, in.from, in.tag, comm->comm, &status);
+        blocking_over(game, error, &status, "MPI_Sendrecv");
+    } else {
+        must(game,
+             MPI_Isendrecv(from->at, (int)from->units, from->type, out.to, out.tag, to->at,
+                           (int)to->units, to->type, in.from, in.tag, comm->comm, &get->request),
+             "MPI_Isendrecv");
     }
 }

@@ -214,6 +214,16 @@ void fail_acknowledge(struct game *game, struct dice *dice, struct comm *comm)
 
 /* ---- Agreement, revocation, shrinking ---- */
 
+/* It ends later. */
+static void begin_agree(struct game *game, struct comm *comm, int flag)
+{
+    struct wait *wait = wait_new(game, comm, ALL);
+    wait->flag = malloc(sizeof(int));
+    *wait->flag = flag;
+    wait->mine = (uint32_t)flag;
+    must(game, MPIX_Comm_iagree(comm->comm, wait->flag, &wait->request), "MPIX_Comm_iagree");
+}
+
 static int call_agree(struct comm *comm, bool blocks, int *flag)
 {
     MPI_Request request;
@@ -270,13 +280,15 @@ static void agree_failed(struct game *game, struct comm *comm, bool blocks)
 
 void fail_agree(struct game *game, struct dice *dice, struct comm *comm)
 {
-    uint32_t way = below(dice, 4);
+    uint32_t way = below(dice, 6);
     uint64_t seed = roll(dice);
     if (comm->me < 0) {
         return;
     }
-    if (way < 2) {
-        int flag = (int)(uint32_t)(mix(seed, (uint64_t)comm->me) | mix(seed, 1000));
+    int flag = (int)(uint32_t)(mix(seed, (uint64_t)comm->me) | mix(seed, 1000));
+    if (way > 3) {
+        begin_agree(game, comm, flag);
+    } else if (way < 2) {
         agree(game, game->op, comm, way == 0, &flag);
     } else {
         agree_failed(game, comm, way == 2);
@@ -285,7 +297,7 @@ void fail_agree(struct game *game, struct dice *dice, struct comm *comm)
 
 void fail_revoke(struct game *game, struct dice *dice, struct comm *comm)
 {
-    int one = (int)below(dice, (uint32_t)comm->n), flag = 0;
+    int one = draw_member(game, dice, comm, 50), flag = 0;
     if (comm->revocable && comm->me == one) {
         comm->revoker = true;
         must(game, MPIX_Comm_revoke(comm->comm), "MPIX_Comm_revoke");

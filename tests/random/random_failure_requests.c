@@ -43,10 +43,32 @@ static void check_words(struct wait *wait)
     }
 }
 
+static void check_side(struct wait *wait, struct side *side, bool right)
+{
+    char text[300];
+    const char *what = side ? side_end(side, text, sizeof(text)) : NULL;
+    if (what && right) {
+        wrong(wait->op, "buffer: %s", what);
+    }
+    free(side);
+}
+
+static void agreed(struct game *game, struct wait *wait, int error)
+{
+    if (error != MPI_SUCCESS && class_of(error) != MPIX_ERR_PROC_FAILED) {
+        refused(game, error, "MPIX_Comm_iagree");
+    }
+    note_entry(game, wait->op % ROUND, wait->comm, wait->mine, (uint32_t)*wait->flag, error);
+    free(wait->flag);
+}
+
 void wait_over(struct game *game, struct wait *wait, int error, MPI_Status *status,
                const char *call)
 {
-    char text[300];
+    if (wait->flag) {
+        agreed(game, wait, error);
+        return;
+    }
     int op = game->op;
     game->op = wait->op % ROUND;
     bool good = went_well(game, wait->comm, wait->peer, error, call);
@@ -63,13 +85,8 @@ void wait_over(struct game *game, struct wait *wait, int error, MPI_Status *stat
     if (good && wait->n_words) {
         check_words(wait);
     }
-    if (wait->side) {
-        const char *what = side_end(wait->side, text, sizeof(text));
-        if (what && (good || !wait->receives)) {
-            wrong(wait->op, "buffer: %s", what);
-        }
-        free(wait->side);
-    }
+    check_side(wait, wait->side, good || !wait->receives);
+    check_side(wait, wait->more, true);
     if (wait->persistent) {
         MPI_Request_free(&wait->request);
     }

@@ -257,7 +257,8 @@ static void check_file(struct file *f)
     for (int i = 0; i < f->words * n; i++) {
         uint32_t found = 0;
         if (fread(&found, 4, 1, file) != 1 || found != word(f, i % n, i / n)) {
-            wrong(number_of(f->game), "word %d of rank %d is %x", i / n, i % n, found);
+            wrong(number_of(f->game), "word %d of %d of rank %d is %x", i / n, f->words, i % n,
+                  found);
         }
     }
     fclose(file);
@@ -303,7 +304,7 @@ static void use_file(struct file *f, uint32_t way)
         }
         if (went_well(f->game, f->comm, ALL, error, "a collective write")) {
             check_own(f);
-            if (way != 2 && f->mixed) {
+            if (way != 2 && f->mixed && f->words > 1) {
                 check_file(f);
             }
         }

@@ -94,9 +94,10 @@ static struct {
     uint64_t outside;        /* killed by somebody else */
 } fate;
 
-static const char *const points[] = {
-    "send",    "sent", "arrived",    "protocol-message", "read",  "step",    "decided",
-    "revoked", "comm", "ring-write", "ring-told",        "fetch", "fetched", "gossip"};
+static const char *const points[] = {"send",        "sent",    "arrived",    "protocol-message",
+                                     "read",        "step",    "decided",    "revoked",
+                                     "revoke-told", "comm",    "ring-write", "ring-told",
+                                     "fetch",       "fetched", "gossip"};
 static const char *const repair_points[] = {
     "protocol-message", "read",          "step",         "decided",
     "gossip",           "comm",          "revoked",      "revoke-told",
@@ -243,10 +244,12 @@ static const struct {
     fail_operation *play;
     uint32_t weight;
 } operations[] = {
-    {"message", fail_message, 40}, {"burst", fail_burst, 6},   {"collective", fail_collective, 25},
-    {"derive", fail_derive, 10},   {"free", fail_free, 3},     {"revoke", fail_revoke, 4},
-    {"agree", fail_agree, 5},      {"shrink", fail_shrink, 4}, {"acknowledge", fail_acknowledge, 5},
-    {"window", fail_window, 6},    {"file", fail_file, 4},
+    {"message", fail_message, 40},  {"burst", fail_burst, 6},
+    {"exchange", fail_exchange, 6}, {"collective", fail_collective, 25},
+    {"derive", fail_derive, 10},    {"free", fail_free, 3},
+    {"revoke", fail_revoke, 4},     {"agree", fail_agree, 5},
+    {"shrink", fail_shrink, 4},     {"acknowledge", fail_acknowledge, 5},
+    {"window", fail_window, 6},     {"file", fail_file, 4},
 };
 enum { KINDS = sizeof(operations) / sizeof(*operations) };
 
@@ -474,10 +477,11 @@ static MPI_Comm replaced(struct game *game)
 {
     struct comm *base = &game->comm[0];
     MPI_Comm next = MPI_COMM_NULL;
-    int error = RZ_Comm_replace(base->comm, &next), size, rank;
-    if (error != MPI_SUCCESS) {
-        refused(game, error, "RZ_Comm_replace");
-    }
+    int size, rank,
+        error = (game->round + game->me) % 2 == 0
+                    ? RZ_Comm_replace(base->comm, &next)
+                    : RZ_Comm_repair(1, &base->comm, &next); /* the same, of one */
+    must(game, error, "RZ_Comm_replace");
     MPI_Comm_size(next, &size);
     MPI_Comm_rank(next, &rank);
     if (base->n > 0 && (size != base->n || rank != base->me)) {

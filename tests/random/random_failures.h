@@ -55,9 +55,11 @@ struct wait {
     bool must_fail; /* a collective operation that was begun when a failure was known */
     int source, tag;
     uint64_t elements;
-    struct side *side;
+    struct side *side, *more;    /* more: what is sent, with the receive of `side` */
     uint32_t *sent, *got, *want; /* [n_words], of a collective operation; want NULL: of no result */
     uint32_t n_words;
+    int *flag; /* of an agreement, which began with `mine`; or NULL */
+    uint32_t mine;
 };
 
 /* The result of an agreement, for a comparison with those of the others. */
@@ -80,9 +82,11 @@ struct game {
 };
 
 typedef void fail_operation(struct game *game, struct dice *dice, struct comm *comm);
-fail_operation fail_message, fail_burst, fail_collective, fail_derive, fail_free, fail_revoke,
-    fail_agree, fail_shrink, fail_acknowledge, fail_window, fail_file;
+fail_operation fail_message, fail_burst, fail_exchange, fail_collective, fail_derive, fail_free,
+    fail_revoke, fail_agree, fail_shrink, fail_acknowledge, fail_window, fail_file;
 
+/* A member; in some of a hundred cases one that fails in this round. */
+int draw_member(struct game *game, struct dice *dice, const struct comm *comm, uint32_t percent);
 bool is_in(uint64_t set, int process);
 uint64_t members_of(const struct comm *comm);
 int number_of(const struct game *game); /* of the operation, in all rounds */
