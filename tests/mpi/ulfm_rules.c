@@ -5,6 +5,7 @@
  *   range        mpi_error_range: which processes a failure concerns
  *   agree        what it says of failures acknowledged by all, by some, by none
  *   insulation   what does not involve the failed goes on; a revocation is of one communicator
+ *   exchange     a send to the failed is no reason not to receive from one that waits for it
  *   derive       communicators made around a failure are made whole by agreement, or not at all
  *   early        a revocation that arrives before the communicator does
  *   completion   requests are made, and fail when they are waited for, of a failure or a revocation
@@ -16,6 +17,7 @@
 
 #include <mpi-ext.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,6 +143,38 @@ static void insulation(void)
     CHECK(class_of(MPI_Recv(&got, 1, MPI_INT, rank, 9, a, MPI_STATUS_IGNORE)) == MPI_ERR_REVOKED);
     CHECK(!is_revoked(MPI_COMM_WORLD) && !is_revoked(b));
     CHECK(MPI_Barrier(b) == MPI_SUCCESS);
+}
+
+/* Around the ring of all. The messages are too large to leave without their receiver. */
+static void exchange(void)
+{
+    enum { N = 1 << 20 };
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    char *out = malloc(N), *in = malloc(N);
+    MPI_Request both;
+    bool concerned = right == victim || left == victim;
+    lose_the_last();
+    for (int way = 0; way < 3; way++) {
+        int error;
+        memset(out, rank + 1, N);
+        memset(in, 0, N);
+        if (way == 0) {
+            error = MPI_Sendrecv(out, N, MPI_CHAR, right, 1, in, N, MPI_CHAR, left, 1,
+                                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else if (way == 1) {
+            CHECK(MPI_Isendrecv(out, N, MPI_CHAR, right, 1, in, N, MPI_CHAR, left, 1,
+                                MPI_COMM_WORLD, &both) == MPI_SUCCESS);
+            error = MPI_Wait(&both, MPI_STATUS_IGNORE);
+        } else {
+            memcpy(in, out, N);
+            error = MPI_Sendrecv_replace(in, N, MPI_CHAR, right, 1, left, 1, MPI_COMM_WORLD,
+                                         MPI_STATUS_IGNORE);
+        }
+        CHECK(class_of(error) == (concerned ? MPI_ERR_PROC_FAILED : MPI_SUCCESS));
+        CHECK(left == victim || (in[0] == left + 1 && in[N - 1] == left + 1));
+    }
+    free(in);
+    free(out);
 }
 
 static void derive(void)
@@ -307,8 +341,9 @@ static void part(void)
 static void refused(void)
 {
     MPI_Comm copy, half, made;
-    MPI_Group all;
+    MPI_Group all, mine;
     MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &rank, &mine);
     for (int i = 0; i < 20; i++) {
         CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &copy) == MPI_SUCCESS);
         if (rank == 1) {
@@ -317,6 +352,8 @@ static void refused(void)
             int error = MPI_Comm_create_group(copy, all, 5, &made);
             CHECK(class_of(error) == MPI_ERR_REVOKED);
         }
+        /* A group of one process, which needs no message. */
+        CHECK(class_of(MPI_Comm_create_group(copy, mine, 5, &made)) == MPI_ERR_REVOKED);
         CHECK(MPI_Comm_free(&copy) == MPI_SUCCESS);
 
         CHECK(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half) == MPI_SUCCESS);
@@ -329,6 +366,7 @@ static void refused(void)
         CHECK(MPI_Comm_free(&half) == MPI_SUCCESS);
         CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
     }
+    MPI_Group_free(&mine);
     MPI_Group_free(&all);
 }
 
@@ -348,9 +386,10 @@ static void plain(void)
 int main(int argc, char **argv)
 {
     static const struct scene scenes[] = {
-        {"range", range},           {"agree", agree}, {"insulation", insulation},
-        {"derive", derive},         {"plain", plain}, {"early", early},
-        {"completion", completion}, {"part", part},   {"refused", refused}};
+        {"range", range},       {"agree", agree},           {"insulation", insulation},
+        {"derive", derive},     {"plain", plain},           {"early", early},
+        {"exchange", exchange}, {"completion", completion}, {"part", part},
+        {"refused", refused}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -111,8 +111,12 @@ struct player {
     struct pending *pending;
     int n_pending, room;
     const char *folder, *program; /* program: what is spawned */
-    int lazy;                     /* percent: how seldom something is completed */
-    size_t buffered;              /* bytes of buffered sends so far */
+    const char *only;             /* the numbers of the operations to play; NULL: all */
+    const char *without; /* names of operations that do nothing where they are drawn; NULL: none */
+    int operations, spoil; /* spoil: rank 0 expects something else in this one */
+    bool list;
+    int lazy;        /* percent: how seldom something is completed */
+    size_t buffered; /* bytes of buffered sends so far */
 };
 
 /* Ends the job. */
@@ -127,6 +131,8 @@ struct pending *begin(struct player *player); /* a new one */
 struct side *side_new(void);
 void complete_some(struct player *player, struct dice *dice);
 void complete_all(struct player *player);
+bool is_wanted(const char *only, int op); /* is it one of `A,B-C,...`? */
+void play(struct player *player);         /* the whole program */
 
 /* ---- Messages ---- */
 

@@ -251,6 +251,9 @@ static int group_gather(struct rz_comm *comm, const struct rz_group *group, int 
         }
         result = result == MPI_SUCCESS || error == RZM_ROLLBACK ? error : result;
     }
+    if (result == MPI_SUCCESS && comm->revoked) { /* a leader alone has received nothing */
+        result = MPI_ERR_REVOKED;
+    }
     return result == MPI_SUCCESS && has_failed(group) ? MPI_ERR_PROC_FAILED : result;
 }
 

@@ -115,6 +115,13 @@ int rzm_irecv(void *buf, MPI_Count count, struct rz_datatype *datatype, int sour
 
 /* ---- Both ---- */
 
+/* Whether the receive is given up because of the error of the send. Not when the receiver has
+ * failed: the sender of the message that is received may live, and wait for us to take it. */
+static bool ends_receive(int send_error)
+{
+    return send_error != MPI_SUCCESS && send_error != MPI_ERR_PROC_FAILED;
+}
+
 int rzm_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype, int dest,
                  int sendtag, void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
                  int source, int recvtag, struct rz_comm *comm, MPI_Status *status)
@@ -137,9 +144,7 @@ int rzm_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *s
     if (send_error == RZM_ROLLBACK) {
         return send_error;
     }
-    if (send_error != MPI_SUCCESS) {
-        /* The process that did not get our message may be the one that the receive depends on,
-         * directly or through others. */
+    if (ends_receive(send_error)) {
         rzm_cancel(receive);
     }
     /* The status is that of the receive, whatever the result of the send. */
@@ -156,8 +161,8 @@ struct pair {
 static void pair_poll(struct rz_request *request)
 {
     struct pair *pair = request->state;
-    if (pair->send->complete && pair->send->error != MPI_SUCCESS) {
-        rzm_cancel(pair->receive); /* as in rzm_sendrecv */
+    if (pair->send->complete && ends_receive(pair->send->error)) {
+        rzm_cancel(pair->receive);
     }
     /* A failure of the receive is reported by the request that the user holds. */
     bool receive_ends = pair->receive->complete || pair->receive->pending_error != MPI_SUCCESS;
