@@ -23,8 +23,10 @@ def script(program, out):
         return f"$RZ_LAUNCH ./pres_temp_4D_wr {out} && {validator} {out} && $RZ_LAUNCH ./pres_temp_4D_rd {out}"
     if program == "tst_version":
         return "$RZ_LAUNCH ./tst_version"
-    if program in ("test_inq_format", "tst_open_cdf5", "tst_corrupt"):  # they read files of their sources
+    if program in ("test_inq_format", "tst_corrupt"):  # they read files of their sources
         return f"$RZ_LAUNCH ./{program} ."
+    if program == "tst_open_cdf5":
+        return f"$RZ_LAUNCH ./{program} bad_begin.nc5"
     if program in ("put_all_kinds", "iput_all_kinds"):
         return f"$RZ_LAUNCH ./{program} {out}" + "".join(f" && {validator} {out}{kind}" for kind in "125")
     look = f" && if [ -f {out} ]; then {validator} {out}; fi"
