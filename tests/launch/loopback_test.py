@@ -30,6 +30,12 @@ class Loopback(rig.LaunchTest):
     def test_a_job_of_one_node_needs_no_device(self):
         self.assertEqual(self.runs_in("").returncode, 0)
 
+    def test_several_nodes_are_refused_before_they_start(self):
+        for options in (("--nodes", "2"), ("--nodes", "2", "--no-ft"), ("--nodes", "3", "--spares", "1"), ("--host", "a,b", "--launcher", "local")):
+            run = self.runs_in("", *options)
+            self.assertEqual((run.returncode, run.stdout), (rig.NO_START, ""))
+            self.assertRegex(run.stderr, r"\Arzrun: .* over the loopback device lo: 127\.0\.1\.1: .*; as root: ip link set lo up\b.*\n\Z")
+
     def test_no_address_is_said(self):
         run = self.runs_in(NO_ADDRESS)
         self.assertEqual(run.returncode, rig.NO_START)
