@@ -12,6 +12,7 @@ RZ_CLI_TAKE_FLAG(label, OPTIONS->label)
 
 RZ_CLI_TAKE(output_wait)
 {
+    OPTIONS->output_wait_given = true;
     *why = "it needs a number of seconds, or a time like 300ms, 2s or 1h30m";
     return rz_quantity_seconds(value, &OPTIONS->output_wait);
 }

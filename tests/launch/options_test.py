@@ -35,6 +35,7 @@ LINES = [
 WORDS = [
     (["--mca", "no_such_parameter", "1", "--mca", "nor_this", "2"], r"parameter no_such_parameter of another MPI is not known here"),
     (["-v", "--mca", "btl", "tcp", "--bind-to", "numa"], r"without effect: --mca btl\n(.*\n)*.*without effect: --bind-to"),
+    (["-v", "--ssh-args", "-4", "--interface", "lo"], r"without effect: --ssh-args\n(.*\n)*.*without effect: --interface"),
     (["-v", "-n", "3", "--nodes", "2"], r"3 ranks of /bin/true\n(.*\n)*rzrun: node 1 \(localhost\): 1 ranks"),
 ]
 
