@@ -209,24 +209,40 @@ static int try_loopback(void *arg)
     return bad ? bad : try_datagram(*address);
 }
 
-static void check_loopback(struct rz_doctor_report *report)
+#define LOOPBACK_REMEDY "as root: ip link set lo up; look for firewall rules on lo"
+
+static bool say_loopback(struct rz_doctor_report *report, const char *address, const char *note,
+                         enum rz_doctor_verdict otherwise)
 {
-    /* The second is that of the first emulated node (launch/node.c). */
-    static struct rz_address addresses[] = {{.ip = RZ_ADDRESS_LOOPBACK},
-                                            {.ip = RZ_IPV4(127, 0, 1, 1)}};
-    for (size_t i = 0; i < 2; i++) {
-        struct rz_doctor_trial trial;
-        char text[RZ_ADDRESS_TEXT];
-        rz_address_ip_text(&addresses[i], text);
-        if (rz_doctor_try(try_loopback, &addresses[i], LIMIT_S, &trial)) {
-            rz_doctor_say(report, RZ_DOCTOR_OK, text, NULL, "TCP and UDP work%s",
-                          i ? "; emulated nodes have such addresses" : "");
-        } else {
-            rz_doctor_say(report, RZ_DOCTOR_FAULT, text,
-                          "as root: ip link set lo up; look for firewall rules on lo", "%s",
-                          trial.text);
-        }
+    struct rz_doctor_trial trial;
+    struct rz_address at;
+    rz_address_parse(address, &at);
+    bool good = rz_doctor_try(try_loopback, &at, LIMIT_S, &trial);
+    if (good) {
+        rz_doctor_say(report, RZ_DOCTOR_OK, address, NULL, "TCP and UDP work%s", note);
+    } else {
+        rz_doctor_say(report, otherwise, address, LOOPBACK_REMEDY, "%s", trial.text);
     }
+    return good;
+}
+
+/* The first emulated node has 127.0.1.1 (launch/node.c); where lo has no IPv4, all have ::1.
+ * Returns whether *usable is an address that works. */
+static bool check_loopback(struct rz_doctor_report *report, struct rz_address *usable)
+{
+    struct rz_address v6 = {.port = 0};
+    struct rz_doctor_trial trial;
+    bool other =
+        rz_address_parse("::1", &v6) == RZ_OK && rz_doctor_try(try_loopback, &v6, LIMIT_S, &trial);
+    enum rz_doctor_verdict verdict = other ? RZ_DOCTOR_WARNING : RZ_DOCTOR_FAULT;
+    bool good = say_loopback(report, "127.0.0.1", "", verdict);
+    good &= say_loopback(report, "127.0.1.1", "; emulated nodes have such addresses", verdict);
+    *usable = good ? (struct rz_address){.ip = RZ_ADDRESS_LOOPBACK} : v6;
+    if (!good && other) {
+        rz_doctor_say(report, RZ_DOCTOR_OK, "::1", NULL,
+                      "TCP and UDP work; emulated nodes use it instead");
+    }
+    return good || other;
 }
 
 static void name_module(const char *file, const char *variable)
@@ -302,10 +318,10 @@ static void check_ucx(struct rz_doctor_report *report)
 static int try_tcp(void *arg)
 {
     static const uint8_t key[RZ_TCP_KEY_BYTES];
-    (void)arg;
+    const struct rz_address *at = arg;
     struct rz_tcp_config config = {.self = {.job = 1},
                                    .key = key,
-                                   .address = {.ip = RZ_ADDRESS_LOOPBACK},
+                                   .address = *at,
                                    .host = {.arrived = nothing_arrives, .broken = nothing_breaks},
                                    .complain = say_why};
     struct rz_net *net;
@@ -317,11 +333,15 @@ static int try_tcp(void *arg)
 static void check_tcp(struct rz_doctor_report *report)
 {
     struct rz_doctor_trial trial;
-    bool good = rz_doctor_try(try_tcp, NULL, LIMIT_S, &trial);
-    trial.text[strcspn(trial.text, "\n")] = '\0';
-    if (good) {
+    struct rz_address at;
+    if (!check_loopback(report, &at)) {
+        rz_doctor_say(report, RZ_DOCTOR_FAULT, "TCP", LOOPBACK_REMEDY,
+                      "cannot carry messages between nodes on this machine (a job on one node "
+                      "needs none)");
+    } else if (rz_doctor_try(try_tcp, &at, LIMIT_S, &trial)) {
         rz_doctor_say(report, RZ_DOCTOR_OK, "TCP", NULL, "messages between nodes travel over it");
     } else {
+        trial.text[strcspn(trial.text, "\n")] = '\0';
         rz_doctor_say(report, RZ_DOCTOR_FAULT, "TCP",
                       "install Rhizome again; install libsodium (Debian: libsodium23)",
                       "cannot carry messages between nodes (a job on one node needs none): %s",
@@ -332,7 +352,6 @@ static void check_tcp(struct rz_doctor_report *report)
 void rz_doctor_check_network(struct rz_doctor_report *report)
 {
     rz_doctor_section(report, "Network");
-    check_loopback(report);
     check_tcp(report);
     check_ucx(report);
 }

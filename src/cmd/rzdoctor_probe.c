@@ -111,7 +111,7 @@ void rz_doctor_check_jobs(struct rz_doctor_report *report)
                           jobs[i].text, ms);
         } else {
             rz_doctor_say(report, RZ_DOCTOR_FAULT, jobs[i].subject,
-                          "the faults above say why; if there is none: rzrun -vv",
+                          "the faults above say why; if there is none: rzrun -v -v",
                           "a small job did not end well: %s",
                           trial.text[0] ? trial.text : "no end within its time");
         }

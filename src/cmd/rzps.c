@@ -47,6 +47,12 @@ static void age_of(double seconds, char *text, size_t bytes)
     }
 }
 
+/* Of a detached job whose result waits to be fetched there is no process left. */
+static const char *phase_of(const json_t *job)
+{
+    return strcmp(text_of(job, "detached"), "over") == 0 ? "over" : text_of(job, "phase");
+}
+
 /* all: with the user, if it is another one. */
 static void show_jobs(const json_t *jobs, bool all)
 {
@@ -67,7 +73,7 @@ static void show_jobs(const json_t *jobs, bool all)
         printf("%-16s  %-20.20s  %5s  %6zu  %6zu  %6" JSON_INTEGER_FORMAT "  %-6s  %9s%s\n",
                text_of(job, "job"), slash ? slash + 1 : program, alive, json_array_size(ranks),
                count_with(nodes, "state", "failed") + count_with(ranks, "state", "failed"),
-               number_of(job, "epoch"), text_of(job, "phase"), age, uid);
+               number_of(job, "epoch"), phase_of(job), age, uid);
     }
 }
 
@@ -121,8 +127,22 @@ static void show_waits(const json_t *job)
     }
 }
 
+/* How a detached job ended, and when. */
+static void show_result(const json_t *result)
+{
+    char age[32];
+    const char *cause = text_of(result, "cause");
+    age_of(json_real_value(json_object_get(result, "age_seconds")), age, sizeof(age));
+    printf("over for %s: exit status %" JSON_INTEGER_FORMAT "%s%s\n", age,
+           number_of(result, "status"), *cause ? ": " : "", cause);
+}
+
 static void show_job(const json_t *job)
 {
+    const json_t *result = json_object_get(job, "result");
+    if (result) {
+        show_result(result);
+    }
     const json_t *detection = json_object_get(job, "detection");
     const json_t *bytes = json_object_get(detection, "heartbeat_bytes_per_second");
     printf("detector %s, a heartbeat each %.0f ms, silent for %.0f ms has failed",

@@ -212,15 +212,18 @@ static void process_fails(struct rz_html_report *report, const struct rz_launch_
              event->value == RZ_FAILURE_HUNG ? "hung and was killed" : "failed", event->note);
 }
 
-/* The process was looked at: until now its calls have waited for so long, from its begin on. */
+/* The process was looked at: until now its calls have waited for so long, from its begin on;
+ * RZ_WAITED_UNKNOWN: it is stopped, or of another MPI. */
 static void life_seen(struct rz_html_report *report, struct rz_html_life *life, rz_time waited,
                       rz_time at)
 {
-    if (!life || !life->joined || waited == RZ_WAITED_UNKNOWN) {
+    if (!life || !life->joined) {
         return;
     }
     rz_time from = life->seen ? life->seen : life->joined;
-    if (at > from) {
+    if (waited == RZ_WAITED_UNKNOWN) { /* so is what it did until now */
+        life->seen = at > from ? at : from;
+    } else if (at > from) {
         rz_html_samples_take(&report->samples, life->slot, age_of(report, from), age_of(report, at),
                              waited > life->waited ? waited - life->waited : 0);
         life->seen = at;

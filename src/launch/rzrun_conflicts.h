@@ -9,4 +9,7 @@ struct rz_rzrun_options;
  * or what would silently have no effect. */
 void rz_rzrun_conflicts_check(const struct rz_rzrun_options *options);
 
+/* The same with --attach or --end: refuses what concerns a job that rzrun starts. */
+void rz_rzrun_conflicts_attach(const struct rz_rzrun_options *options);
+
 #endif

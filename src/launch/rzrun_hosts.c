@@ -141,6 +141,26 @@ void rz_rzrun_hosts_attach(struct rz_rzrun_options *options)
     rz_host_options_agent(options, &rz_rzrun_cli);
 }
 
+/* Options about other hosts, of which there are none: scripts have them for hosts that vary. */
+static void name_without_effect(struct rz_rzrun_options *options)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } all[] = {{"--preload", options->preload.programs},
+               {"--preload-files", options->preload.names.n > 0},
+               {"--ssh-args", options->ssh_arguments != NULL},
+               {"--launch-agent", options->agent_given},
+               {"--prefix", options->remote_daemon != NULL},
+               {"--interface", options->interface != NULL},
+               {"--env-all", options->whole_environment}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        if (all[i].given) {
+            rz_texts_add(&options->without_effect, all[i].name);
+        }
+    }
+}
+
 void rz_rzrun_hosts_settle(struct rz_rzrun_options *options)
 {
     rz_elsewhere_settle(options);
@@ -150,10 +170,7 @@ void rz_rzrun_hosts_settle(struct rz_rzrun_options *options)
             rz_cli_refuse(&rz_rzrun_cli, "--readmit has no effect without other hosts (--host, "
                                          "--hostfile): it asks those that were lost");
         }
-        if (options->preload.programs || options->preload.names.n > 0) {
-            rz_texts_add(&options->without_effect,
-                         options->preload.programs ? "--preload" : "--preload-files");
-        }
+        name_without_effect(options);
         return;
     }
     if (options->adapter == RZ_ADAPTER_NETNS) {

@@ -4,6 +4,7 @@
  * other themes (rzrun_output.c and others). */
 #include "launch/rzrun_options.h"
 #include "launch/rzrun_checkpoints.h"
+#include "launch/rzrun_conflicts.h"
 #include "launch/rzrun_rewind.h"
 #include "launch/rzrun_foreign.h"
 #include "launch/host_options.h"
@@ -244,6 +245,7 @@ RZ_CLI_TAKE(inject)
 
 RZ_CLI_TAKE(seed)
 {
+    OPTIONS->seed_given = true;
     *why = "it needs a whole number";
     return rz_quantity_number(value, 0, UINT64_MAX, &OPTIONS->seed);
 }
@@ -259,11 +261,13 @@ bool rz_rzrun_heartbeat(const char *value, rz_time *time, const char **why)
 
 RZ_CLI_TAKE(hb_period)
 {
+    OPTIONS->hb_given = true;
     return rz_rzrun_heartbeat(value, &OPTIONS->hb_period, why);
 }
 
 RZ_CLI_TAKE(hb_timeout)
 {
+    OPTIONS->hb_given = true;
     return rz_rzrun_heartbeat(value, &OPTIONS->hb_timeout, why);
 }
 
@@ -294,11 +298,13 @@ RZ_CLI_TAKE(hang_report)
 
 RZ_CLI_TAKE(silence_timeout)
 {
+    OPTIONS->silence_given = true;
     return rz_rzrun_duration(value, &OPTIONS->silence_timeout, why);
 }
 
 RZ_CLI_TAKE(max_restarts)
 {
+    OPTIONS->restarts_given = true;
     return rz_rzrun_whole(value, 0, UINT32_MAX, &OPTIONS->restarts_max, why);
 }
 
@@ -323,6 +329,7 @@ RZ_CLI_TAKE(on_failure)
 
 RZ_CLI_TAKE(place_lost)
 {
+    OPTIONS->place_lost_given = true;
     *why = "it is `spread` or `together`";
     OPTIONS->lost_together = strcmp(value, "together") == 0;
     return OPTIONS->lost_together || strcmp(value, "spread") == 0;
@@ -493,7 +500,7 @@ static const struct rz_cli_option table[] = {
      "K`. Times like 900ms or 2s count from the moment all ranks are initialised; iterations are "
      "those the program marks by RZ_Progress_mark. May be repeated.",
      take_inject},
-    {"--seed", NULL, "N", "Seed of the random faults (1).", take_seed},
+    {"--seed", NULL, "N", "Seed of the random faults of --inject (1).", take_seed},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -539,6 +546,7 @@ static void check_attach(const struct rz_rzrun_options *options, int n_arguments
     if (options->attach && options->finish) {
         rz_cli_refuse(&rz_rzrun_cli, "give --attach or --end, not both");
     }
+    rz_rzrun_conflicts_attach(options);
 }
 
 /* ---- the parts of the command line ---- */

@@ -96,7 +96,8 @@ struct rz_rzrun_options {
     bool readmit;              /* lost hosts that answer again, by a restart */
     struct rz_preload preload; /* files for other hosts */
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
-    bool agree_given, detector_given, linger_given, rewind_output_given, spool_given;
+    bool agree_given, detector_given, hb_given, linger_given, output_wait_given, place_lost_given;
+    bool restarts_given, rewind_output_given, seed_given, silence_given, spool_given;
     bool with_ft;         /* programs of another MPI handle failures */
     bool accept_failures; /* they do not affect the exit status of a job that ends */
     bool crowd;           /* the ranks outnumber the processors (rzrun_settle.c) */

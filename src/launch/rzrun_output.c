@@ -12,6 +12,7 @@ RZ_CLI_TAKE_FLAG(label, OPTIONS->label)
 
 RZ_CLI_TAKE(output_wait)
 {
+    OPTIONS->output_wait_given = true;
     *why = "it needs a number of seconds, or a time like 300ms, 2s or 1h30m";
     return rz_quantity_seconds(value, &OPTIONS->output_wait);
 }
@@ -126,6 +127,11 @@ RZ_CLI_TAKE(verbose)
     return true;
 }
 
+RZ_CLI_TAKE(verbose_twice)
+{
+    return take_verbose(target, value, why) && take_verbose(target, value, why);
+}
+
 const struct rz_cli_option rz_rzrun_output[] = {
     {NULL, NULL, NULL, "Output", NULL},
     {"--label", "-l --tag-output -tag-output -prepend-rank --prepend-rank", NULL,
@@ -192,6 +198,7 @@ const struct rz_cli_option rz_rzrun_output[] = {
      "they do. -v -v: each event of the traces, too, at level info unless --log or RZ_LOG set "
      "another level.",
      take_verbose},
+    {"-vv", NULL, NULL, "As -v -v.", take_verbose_twice},
     {NULL, NULL, NULL, "The job's start and end (docs/detached.md)", NULL},
     {"--timeout", "-timeout", "T",
      "End the job after this time (seconds, or 300ms, 1h30m), and print which rank waits for "

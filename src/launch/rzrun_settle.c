@@ -14,7 +14,9 @@
 #include "outcome/exit_codes.h"
 #include "place/machine.h"
 #include "port/netns.h"
+#include "port/socket.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -294,6 +296,30 @@ static void check_ports(const struct rz_rzrun_options *options)
     }
 }
 
+/* Nodes on one machine reach each other over the loopback device, by IPv4 or, where it has none, by
+ * IPv6 (daemon/daemon.c); one node needs neither. */
+static void check_loopback(const struct rz_rzrun_options *options)
+{
+    enum { WITHIN_MS = 5000 };
+    const struct rz_address v4 = {.ip = RZ_IPV4(127, 0, 1, 1)};
+    struct rz_address v6;
+    if (options->n_remote > 0 || options->layout.n_nodes < 2 ||
+        options->adapter == RZ_ADAPTER_NETNS) {
+        return;
+    }
+    rz_status_t status = rz_socket_reaches(&v4, WITHIN_MS);
+    const char *why = status == RZ_ERR_TIMEOUT ? "no answer" : strerror(errno);
+    if (status == RZ_OK ||
+        (rz_address_parse("::1", &v6) == RZ_OK && rz_socket_reaches(&v6, WITHIN_MS) == RZ_OK)) {
+        return;
+    }
+    fprintf(stderr,
+            "rzrun: nodes on one machine cannot reach each other over the loopback device lo: "
+            "127.0.1.1: %s; as root: ip link set lo up, and look for firewall rules on lo\n",
+            why);
+    exit(RZ_EXIT_START);
+}
+
 static void settle_stdout(struct rz_rzrun_options *options)
 {
     if (options->rank_stdout == RZ_STDOUT_AUTO) {
@@ -327,6 +353,7 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
     settle_layout(options);
     check_slots_max(options);
     check_ports(options);
+    check_loopback(options);
     if (!options->silence_timeout) {
         options->silence_timeout =
             options->layout.n_nodes > 1 ? RZ_SILENT_NODES : RZ_SILENT_ONE_NODE;

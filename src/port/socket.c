@@ -3,6 +3,8 @@
  * address decides of which family its socket is. */
 #include "port/socket.h"
 
+#include "port/descriptor.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -204,6 +206,27 @@ rz_status_t rz_socket_connected(int fd)
         return RZ_ERR_SYSTEM;
     }
     return socket_status(error);
+}
+
+rz_status_t rz_socket_reaches(const struct rz_address *own, int within_ms)
+{
+    struct rz_address at = rz_address_at(own, 0);
+    int listening, ours = -1;
+    rz_status_t status = rz_socket_listen(&at, &listening);
+    if (status != RZ_OK) {
+        return status;
+    }
+    status = rz_socket_connect(&at, &ours);
+    if (status == RZ_OK || status == RZ_IN_PROGRESS) {
+        status = rz_descriptor_await(&listening, 1, within_ms) ? RZ_OK : RZ_ERR_TIMEOUT;
+    }
+    int reason = errno;
+    if (ours >= 0) {
+        close(ours);
+    }
+    close(listening);
+    errno = reason;
+    return status;
 }
 
 rz_status_t rz_socket_own(int fd, struct rz_address *address)

@@ -38,6 +38,11 @@ void rz_socket_expect_life(int fd);
 /* The address of this machine from which `to` is reached. RZ_ERR_SYSTEM: there is no route. */
 rz_status_t rz_socket_route(const struct rz_address *to, struct rz_address *from);
 
+/* Connects to a socket of this process at that address of this machine. RZ_ERR_TIMEOUT: there is no
+ * answer within within_ms; else errno says why there is no connection: a loopback device that is
+ * down has addresses that a socket can listen at. */
+rz_status_t rz_socket_reaches(const struct rz_address *own, int within_ms);
+
 /* Opens a bound UDP socket; the address is as for rz_socket_listen. */
 rz_status_t rz_socket_datagram(struct rz_address *address, int *fd);
 

@@ -181,9 +181,9 @@ static void draw_title(const struct rz_top *top, const struct rz_top_view *view,
     bool detached = top->detached[0] && strcmp(top->detached, "no") != 0;
     rz_top_age_text(top->age_s, age, sizeof(age));
     snprintf(right, sizeof(right), "%s%s  %s ", view->paused ? "PAUSED  " : "",
-             top->over  ? "OVER"
-             : detached ? "detached"
-                        : "",
+             top->over || top->ended ? "OVER"
+             : detached              ? "detached"
+                                     : "",
              age);
     bar(screen, 0);
     uint32_t n = (uint32_t)strlen(right);
@@ -225,7 +225,12 @@ static void draw_progress(const struct rz_top *top, const struct rz_top_sums *su
 {
     char rate[32];
     uint32_t at = rz_top_put(screen, 2, 1, RZ_TOP_HEAD, "epoch ");
-    at = rz_top_put(screen, 2, at, RZ_TOP_PLAIN, "%u, %s   ", top->epoch, top->phase);
+    at = rz_top_put(screen, 2, at, RZ_TOP_PLAIN, "%u, %s", top->epoch, top->phase);
+    if (top->ended) {
+        at = rz_top_put(screen, 2, at, top->status ? RZ_TOP_BAD : RZ_TOP_GOOD, " (exit status %d)",
+                        top->status);
+    }
+    at = rz_top_put(screen, 2, at, RZ_TOP_PLAIN, "   ");
     at = rz_top_put(screen, 2, at, RZ_TOP_HEAD, "failed processes ");
     at = rz_top_put(screen, 2, at, sums->failures > 0 ? RZ_TOP_BAD : RZ_TOP_PLAIN, "%u   ",
                     sums->failures);

@@ -343,7 +343,7 @@ static void take_epoch(struct rz_top *top, const json_t *job)
 {
     uint32_t epoch = (uint32_t)top_number(job, "epoch");
     char phase[sizeof(top->phase)];
-    take_name(phase, sizeof(phase), top_text(job, "phase"));
+    take_name(phase, sizeof(phase), top->ended ? "over" : top_text(job, "phase"));
     bool enters = strcmp(phase, "enter") == 0, runs = strcmp(phase, "run") == 0;
     if (top->known && epoch > top->epoch && epoch > 1) {
         happened(top, false, "epoch %u begins: all ranks roll back%s", epoch,
@@ -374,6 +374,18 @@ static void take_constants(struct rz_top *top, const json_t *job)
     top->age_s = top_real(job, "seconds");
 }
 
+static void take_result(struct rz_top *top, const json_t *job)
+{
+    const json_t *result = json_object_get(job, "result");
+    if (result && !top->ended) {
+        const char *cause = top_text(result, "cause");
+        top->status = (int)top_number(result, "status");
+        happened(top, top->status != 0, "the job is over: exit status %d%s%s", top->status,
+                 *cause ? ": " : "", cause);
+    }
+    top->ended = result != NULL;
+}
+
 void rz_top_take(struct rz_top *top, const json_t *job)
 {
     if (!json_is_object(job)) {
@@ -393,6 +405,7 @@ void rz_top_take(struct rz_top *top, const json_t *job)
     }
     top->over = false;
     take_constants(top, job);
+    take_result(top, job);
     take_nodes(top, job);
     take_ranks(top, job);
     take_processes(top, job);

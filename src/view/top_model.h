@@ -75,6 +75,8 @@ struct rz_top_group {
 struct rz_top {
     bool known; /* a document has been taken */
     bool over;  /* the daemons do not answer any more */
+    bool ended; /* a detached job is over, and its daemons keep the result */
+    int status; /* the exit status, if it has ended */
     char job[20], program[80], phase[12], detached[12], detector[8];
     double age_s, hb_period_s, hb_timeout_s, hb_bytes_per_s;
     uint32_t epoch;

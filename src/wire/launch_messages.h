@@ -86,7 +86,7 @@ enum rz_waiting_state {
     RZ_WAITING_STATE_COUNT
 };
 
-/* waited_ns of a process that does not say for how long its calls have waited. */
+/* waited_ns of a process that does not say for how long its calls have waited, or is stopped. */
 #define RZ_WAITED_UNKNOWN UINT64_MAX
 
 /* JOB.flags */

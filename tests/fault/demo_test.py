@@ -30,6 +30,17 @@ def surroundings(size):
     return dict(os.environ, DEMO_BUILD=BUILD, DEMO_SIZE=size)
 
 
+def shapes(text):
+    """The lines without what differs from run to run: numbers, the build tree, and how a failure was noticed."""
+    lines = [re.sub(r"noticed by [a-z ]+", "noticed by _ ", re.sub(r"\S*/apps/", "", line)) for line in text.splitlines()]
+    return [re.sub(r"\d[\d.]*(e-?\d+)?", "#", line).strip() for line in lines if line]
+
+
+def readme_block():
+    with open(f"{SOURCE}/README.md", encoding="utf-8") as file:
+        return re.search(r"```\n(1\. Without faults.*?)```", file.read(), re.DOTALL).group(1)
+
+
 class Demo(unittest.TestCase):
     def test_plain_lines(self):
         done = subprocess.run(DEMO, env=surroundings(SIZE), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -38,6 +49,7 @@ class Demo(unittest.TestCase):
         self.assertIn(SURVIVED, done.stdout)
         self.assertIn("node 2 failed", done.stdout)
         self.assertNotIn("\033", done.stdout)
+        self.assertEqual(shapes(done.stdout), shapes(readme_block()), "README.md does not show what the demo prints")
 
     def on_a_terminal(self, size, until=None):
         """Runs it on a terminal of its own, and ends it by SIGTERM once `until` was shown; (status, all that was shown)."""

@@ -3,6 +3,7 @@
 """What the installed files are made of: they name no folder of the machine that built them, and libraries and programs have the
 protections of cmake/RhizomeHardening.cmake."""
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -55,6 +56,15 @@ class Binaries(rig.InstallTest):
         self.assertIn("__stack_chk_fail", symbols)
         if OPTIMISED:
             self.assertRegex(symbols, r"__\w+_chk\b")
+
+    def test_targets_of_jumps_are_marked(self):
+        """-fcf-protection: by the instructions. The note that makes a system look at them is not there: SECURITY.md says why."""
+        if SETTINGS.get("RZ_HARDENING") != "ON" or SETTINGS.get("RZ_TAKES_fcf_protection") != "1" or platform.machine() != "x86_64":
+            self.skipTest("built without -fcf-protection")
+        for name in "rzrun", "rzd", "rzps":
+            path = next(path for path, _ in self.files() if path.endswith(f"/bin/{name}"))
+            with open(path, "rb") as file:
+                self.assertGreater(file.read().count(b"\xf3\x0f\x1e\xfa"), 50, f"{name} has hardly any endbr64")
 
 
 if __name__ == "__main__":

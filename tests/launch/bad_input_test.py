@@ -95,12 +95,25 @@ TOGETHER = [
     (["--accept-failures"], ["--on-failure", "restart"]), (["--rewind-check"], ["--detach"]),
     (["--rewind", "1s", "--rewind-output", "hold"], ["--detach"]), (["--checkpoint-dir", "."], ["--detach"]),
     (["--story"], ["--detach"]), (["--on-failure", "restart"], ["--detach"]), (["--debugger", "gdb"], ["--rewind", "1s"]),
+    (["--hb-period", "50ms"], ["--no-ft"]), (["--hb-timeout", "2s"], ["--no-ft"]), (["--checkpoint", "memory"], ["--no-ft"]),
+    (["--place-lost", "spread"], ["--no-ft"]), (["--max-restarts", "3"], ["--no-ft"]), (["--max-restarts", "3"], ["--with-ft", "no"]),
+    (["--place-lost", "together"], ["--on-failure", "abort"]), (["--place-lost", "together"], ["--on-failure", "continue"]),
+    (["--place-lost", "together"], ["--on-failure", "restart"]), (["--max-restarts", "3"], ["--on-failure", "abort"]),
+    (["--readmit", "--checkpoint-dir", "."], ["--on-failure", "abort"]), (["--hang-report", "1s"], ["--detach"]),
+    (["--label"], ["--detach"]), (["--output", "tag"], ["--detach"]),
 ]
 ALONE = [
     (["--rewind-output", "hold"], "--rewind T"), (["--rewind-output", "drop"], "--rewind T"), (["--rewind-or-abort"], "--rewind T"),
     (["--rewind-scheme", "memory"], "--rewind T"), (["--readmit"], "--checkpoint-dir DIR"), (["--spool", "1MiB"], "--detach"),
     (["--readmit", "--checkpoint-dir", "."], "other hosts"), (["--linger", "1s"], "--detach"),
-    (["--debug-ranks", "0"], "--debugger"), (["--debug-terminal", "plain"], "--debugger"),
+    (["--seed", "7"], "--inject"), (["--debug-ranks", "0"], "--debugger"), (["--debug-terminal", "plain"], "--debugger"),
+]
+
+# They concern a job that is started, and so are refused with --attach and --end.
+OF_A_START = [
+    ["--timeout", "1m"], ["-n", "2"], ["--nodes", "2"], ["--story"], ["--report", "r"], ["--report-html", "r"], ["--progress"], ["--no-ft"],
+    ["--inject", "kill rank 0 at 1s"], ["--seed", "3"], ["--hang-report", "1s"], ["--hang-timeout", "1s"], ["--on-failure", "abort"],
+    ["--spool", "1MiB"], ["--linger", "1s"], ["--output-wait", "1s"], ["--report-bindings"], ["--rewind", "1s"], ["--checkpoint-dir", "."],
 ]
 
 FAULTS = [
@@ -143,6 +156,11 @@ class BadInput(rig.LaunchTest):
                 self.refused([*words, TRUE], BAD_LINE, "cannot be combined: ")
         for words, other in ALONE:
             self.refused([*words, TRUE], BAD_LINE, f"{[word for word in words if word.startswith('--')][0]} has no effect without {other}")
+
+    def test_attached_jobs_are_as_they_were_started(self):
+        for words in OF_A_START:
+            for what in "--attach", "--end":
+                self.refused([what, "12ab", *words], BAD_LINE, f" and {what} cannot be combined: the second is for a job that already runs")
 
     def refused(self, arguments, status, says):
         with self.subTest(arguments=arguments):

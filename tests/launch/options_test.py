@@ -35,6 +35,7 @@ LINES = [
 WORDS = [
     (["--mca", "no_such_parameter", "1", "--mca", "nor_this", "2"], r"parameter no_such_parameter of another MPI is not known here"),
     (["-v", "--mca", "btl", "tcp", "--bind-to", "numa"], r"without effect: --mca btl\n(.*\n)*.*without effect: --bind-to"),
+    (["-v", "--ssh-args", "-4", "--interface", "lo"], r"without effect: --ssh-args\n(.*\n)*.*without effect: --interface"),
     (["-v", "-n", "3", "--nodes", "2"], r"3 ranks of /bin/true\n(.*\n)*rzrun: node 1 \(localhost\): 1 ranks"),
 ]
 
@@ -49,6 +50,16 @@ class Options(rig.LaunchTest):
                 result = self.runs(*arguments, *COUNT)
                 self.assertEqual(sorted(result.out.split()), [str(rank) for rank in range(n)])
                 self.assertEqual(result.err.count("\n"), 1 if "x" in arguments else 0, result.err)
+
+    def test_the_same_is_the_same_as_the_option_above(self):
+        """Where the help says "The same." of --continuous, the option above has no effect, as it has none."""
+        lines = self.runs("--help").out.splitlines()
+        (at,) = [i for i, line in enumerate(lines) if line.split()[:2] == ["-continuous,", "--continuous"]]
+        self.assertIn("The same.", lines[at])
+        above = next(line for line in reversed(lines[:at]) if line.startswith("  -"))
+        self.assertIn("-disable-auto-cleanup", above)
+        for option in "--continuous", "-disable-auto-cleanup":
+            self.assertIn("without effect: -disable-auto-cleanup", self.runs("-v", option, TRUE).err)
 
     def test_what_is_said(self):
         for arguments, says in WORDS:

@@ -121,6 +121,18 @@ class ReportHtml(rig.LaunchTest):
         self.assertEqual([len(row) > 0 for row in data["traffic"]["rows"]], [True] * 4 + [False])
         self.open_in_browser(path, "report")
 
+    def test_a_stopped_rank_is_unknown(self):
+        """It does not run, although its calls do not wait; the others are known all the time."""
+        path = f"{self.folder}/stopped.html"
+        run = self.run_it("--oversubscribe", "-n", "3", "--nodes", "3", "--hb-timeout", "30s", "--report-html", path, "--timeout", "7s",
+                          "--inject", "stop rank 1 at 1s for 4s", rig.program("launch_waits"), "compute")
+        self.assertEqual(run.status, 124, run.err)
+        samples = data_of(read(path))["samples"]
+        width = samples["bin_seconds"]
+        unknown = [max((len(dots) for dots in re.findall(r"\.+", waits.strip("."))), default=0) * width for waits in samples["waits"]]
+        self.assertGreater(unknown[1], 2, samples)
+        self.assertLess(max(unknown[0], unknown[2]), 1, samples)
+
     def test_a_hang_report_is_in_it(self):
         path = f"{self.folder}/hang.html"
         run = self.run_it("-n", "2", "--timeout", "2", "--report-html", path, rig.program("launch_waits"), "receive")

@@ -97,6 +97,25 @@ class Rzps(rig.LaunchTest):
         self.assertEqual(self.pages()[0]["groups"][0]["name"], r"caf\xe9 \xc3\xa9")
         self.end(run)
 
+    def test_a_detached_job_that_is_over(self):
+        """However it ended, no rank of it runs, and its age stays what it was."""
+        for options, program, status, cause in (((), ["launch_ends", "abort", "9"], 9, "rank 1 ended the job"), ((), ["launch_ends", "return", "0"], 0, ""),
+                                                (("--timeout", "0.5s"), ["launch_waits", "receive"], 124, "after --timeout (0.5 s)"),
+                                                (("--on-failure", "abort"), ["launch_ends", "kill", "9"], 137, "signal 9")):
+            begun = self.run_it("--detach", "--oversubscribe", "-n", "4", "--nodes", "2", *options, rig.program(program[0]), *program[1:])
+            number = begun.out.strip()
+            over = lambda number=number: (jobs := self.pages(number)) and jobs[0]["detached"] == "over"
+            self.assertTrue(rig.await_true(over), f"{program}: it is not over")
+            (first,), (then,) = self.pages(number), self.pages(number)
+            self.assertEqual((first["result"]["status"], first["seconds"]), (status, then["seconds"]))
+            self.assertIn(cause, first["result"]["cause"])
+            self.assertGreaterEqual(then["result"]["age_seconds"], first["result"]["age_seconds"])
+            self.assertEqual({rank["state"] for rank in first["ranks"]} - {"ended", "failed"}, set())
+            table = self.rzps(number).stdout
+            self.assertRegex(table, rf"\n{number} .* over +[0-9.]+ s\nover for [0-9.]+ s: exit status {status}\b")
+            self.assertIn(cause, table)
+            self.runs("--end", number)
+
     def test_two_jobs(self):
         runs = [self.start("-n", "1", rig.program("launch_waits"), "compute") for _ in range(2)]
         self.await_members(2, 2)

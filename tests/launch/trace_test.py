@@ -127,7 +127,7 @@ class Trace(rig.LaunchTest):
         self.assertNotIn("engine ", result.err)
 
     def test_very_verbose(self):
-        result = self.runs("--oversubscribe", "-v", "-v", "-n", "4", "--nodes", "2", *KILL, *HPCCG)
+        result = self.runs("--oversubscribe", "-vv", "-n", "4", "--nodes", "2", *KILL, *HPCCG)
         for line in (r"s: rank 0.1: engine roll_back epoch 1\n", r"s: daemon 1: process process_failed rank 3, incarnation 1, hung 0\n",
                      r"daemon 0: launcher order type LEAVE\n", r"s: rank 0.1: ft checkpoint "):
             self.assertRegex(result.err, line)

@@ -9,6 +9,7 @@
 #include "daemon/launcher/keeper.h"
 #include "daemon/state/loop.h"
 #include "outcome/referee.h"
+#include "port/clock.h"
 #include "port/kill_point.h"
 #include "port/process.h"
 
@@ -38,7 +39,8 @@ struct rz_detached {
     bool dismissed;    /* the daemon does not stay */
     bool empty;        /* no process is left here */
     bool over;         /* the result is fixed */
-    bool *done;        /* [n_nodes]: has said DONE, or its connection broke with --no-ft */
+    rz_time over_at;
+    bool *done; /* [n_nodes]: has said DONE, or its connection broke with --no-ft */
     uint8_t frame[RZ_LAUNCH_FRAME_MAX];
 };
 
@@ -312,6 +314,7 @@ static void conclude(struct rz_detached *d)
         return;
     }
     d->over = true;
+    d->over_at = rz_clock_now();
     event_del(d->done_bound);
     if (cut_off && !d->finish) {
         rz_referee_all_lost(&d->referee, self);
@@ -409,6 +412,15 @@ const char *rz_detached_state(const struct rz_detached *d)
            : d->own->membership.ending ? "ending"
            : d->let_go                 ? "running"
                                        : "starting";
+}
+
+bool rz_detached_result(const struct rz_detached *d, struct rz_detached_result *result)
+{
+    if (d->over) {
+        result->at = d->over_at;
+        result->code = rz_outcome_status(&d->referee.outcome, &result->cause);
+    }
+    return d->over;
 }
 
 /* ---- open and close ---- */

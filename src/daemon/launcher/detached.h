@@ -49,6 +49,16 @@ void rz_detached_close(struct rz_detached *detached); /* NULL: nothing */
 /* The state of the job as text: starting, running, ending or over. */
 const char *rz_detached_state(const struct rz_detached *detached);
 
+/* How the job ended. */
+struct rz_detached_result {
+    rz_time at;
+    int code;          /* the exit status that --attach returns */
+    const char *cause; /* NULL: none; the module's */
+};
+
+/* False: it is not over. */
+bool rz_detached_result(const struct rz_detached *detached, struct rz_detached_result *result);
+
 /* The stream to rzrun has ended. True: as agreed. False: rzrun ended before it let the job go, so
  * the job ends; the other daemons are told. */
 bool rz_detached_may_lose_rzrun(struct rz_detached *detached);

@@ -9,6 +9,7 @@
 #include "daemon/process/tell_under_way.h"
 #include "port/child_process.h"
 #include "port/clock.h"
+#include "port/process.h"
 #include "port/signals.h"
 #include "wire/cursor.h"
 
@@ -151,6 +152,13 @@ static rz_time still_ns_of(const struct rz_child *p, rz_time now)
     return changed == 0 ? UINT64_MAX : now > changed ? now - changed : 0;
 }
 
+/* What a stopped process does is not known: it neither runs nor waits in a call. */
+static rz_time waited_ns_of(const struct rz_child *p)
+{
+    char state = rz_process_state(p->joined ? p->share.pid : p->pid);
+    return state == 'T' || state == 't' ? RZ_WAITED_UNKNOWN : rz_child_waited_ns(p);
+}
+
 static void tell_waiting(const struct rz_orders *orders, const struct rz_child *p,
                          enum rz_waiting_state state, const struct rz_wait_text *w)
 {
@@ -168,7 +176,7 @@ static void tell_waiting(const struct rz_orders *orders, const struct rz_child *
                     .peer = w->peer,
                     .tag = w->tag,
                     .flags = w->flags,
-                    .waited_ns = rz_child_waited_ns(p),
+                    .waited_ns = waited_ns_of(p),
                     .still_ns = still_ns_of(p, now),
                     .for_ns = now > w->since_ns && w->since_ns > 0 ? now - w->since_ns : 0}};
     rz_report_send(&orders->own->report, &message);

@@ -76,15 +76,23 @@ static json_t *nodes(const struct rz_status_page *looked)
     return list;
 }
 
+/* False: the job is not over. */
+static bool result_of(const struct rz_status_page *looked, struct rz_detached_result *result)
+{
+    return looked->detached && rz_detached_result(looked->detached, result);
+}
+
 static const char *state_of(const struct rz_status_page *looked, uint32_t rank)
 {
+    struct rz_detached_result result;
     const struct rz_membership_slot *place = &looked->own->membership.slots[rank];
     const struct rz_child *p = rz_child_of(looked->children, rank);
     if (looked->own->membership.slots[rank].failed >= place->incarnation ||
         rz_membership_node_has_failed(&looked->own->membership, place->node)) {
         return "failed";
     }
-    bool ended = rz_board_writer_state(looked->board, rank) == RZ_PROCESS_ENDED;
+    bool ended = rz_board_writer_state(looked->board, rank) == RZ_PROCESS_ENDED ||
+                 result_of(looked, &result);
     return ended || (p && p->state == RZ_CHILD_LEFT) ? "ended" : "alive";
 }
 
@@ -240,9 +248,22 @@ static json_t *detection(const struct rz_status_page *looked)
     return one;
 }
 
+/* ---- The end of a detached job ---- */
+
+static json_t *json_result(const struct rz_detached_result *result)
+{
+    json_t *one = json_object();
+    set_field(one, "status", json_integer(result->code));
+    set_field(one, "cause", json_name_of(result->cause ? result->cause : ""));
+    set_field(one, "age_seconds", seconds(rz_clock_now() - result->at));
+    return one;
+}
+
 char *rz_status_page_write(const struct rz_status_page *looked)
 {
     const struct rz_daemon_job *job = &looked->own->job;
+    struct rz_detached_result result = {.at = rz_clock_now()};
+    bool over = result_of(looked, &result);
     json_t *page = json_object();
     set_field(page, "schema", json_string("rhizome.status.2"));
     set_field(page, "version", json_string(RZ_VERSION));
@@ -250,11 +271,14 @@ char *rz_status_page_write(const struct rz_status_page *looked)
     set_field(page, "program", json_string(job->arguments[0]));
     set_field(page, "pid", json_integer(getpid()));
     set_field(page, "node", json_integer(job->node));
-    set_field(page, "seconds", seconds(rz_clock_now() - looked->begun));
+    set_field(page, "seconds", seconds(result.at - looked->begun));
     set_field(page, "epoch", json_integer(looked->own->membership.epoch));
     set_field(page, "phase", json_string(phases[looked->own->membership.phase]));
     set_field(page, "detached",
               json_string(looked->detached ? rz_detached_state(looked->detached) : "no"));
+    if (over) {
+        set_field(page, "result", json_result(&result));
+    }
     set_field(page, "detection", detection(looked));
     set_field(page, "checkpoint", checkpoint(looked));
     set_field(page, "nodes", nodes(looked));

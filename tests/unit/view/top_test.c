@@ -390,6 +390,35 @@ static void a_long_name(void **state)
     rz_top_clear(&top);
 }
 
+/* A detached job whose result waits: it is over, and how it ended is said once. */
+static void a_detached_job_is_over(void **state)
+{
+    struct rz_top top = {.known = false};
+    struct rz_top_view view = {.page = RZ_TOP_PAGE_MAP};
+    (void)state;
+    for (unsigned turn = 0; turn < 2; turn++) {
+        json_t *job = document(1, 4, 10);
+        json_object_set_new(job, "detached", json_string("over"));
+        json_object_set_new(job, "result",
+                            json_pack("{s:i, s:s, s:f}", "status", 9, "cause",
+                                      "rank 1 ended the job", "age_seconds", 2.0));
+        json_object_set_new(job, "processes", json_array());
+        for (size_t rank = 0; rank < 4; rank++) {
+            set_state(job, rank, "ended");
+        }
+        take(&top, job);
+    }
+    assert_int_equal(top.n_events, 1);
+    assert_string_equal(rz_top_event(&top, 0)->text,
+                        "the job is over: exit status 9: rank 1 ended the job");
+    char *text = screen_text(&top, &view, 24, 80);
+    assert_non_null(strstr(text, " OVER  10.0 s"));
+    assert_non_null(strstr(text, " ranks 4: 4 ended "));
+    assert_non_null(strstr(text, " epoch 1, over (exit status 9) "));
+    free(text);
+    rz_top_clear(&top);
+}
+
 static void groups_are_shown(void **state)
 {
     struct rz_top top = {.known = false};
@@ -550,6 +579,7 @@ int main(void)
         cmocka_unit_test(many_ranks),
         cmocka_unit_test(rates),
         cmocka_unit_test(a_long_name),
+        cmocka_unit_test(a_detached_job_is_over),
         cmocka_unit_test(groups_are_shown),
         cmocka_unit_test(any_size),
         cmocka_unit_test(documents_that_are_none),
