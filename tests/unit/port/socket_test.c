@@ -47,8 +47,19 @@ static void nothing_is_paced_within_a_machine(void **state)
     close(listening);
 }
 
+/* A device that is down is tried by tests/launch/loopback_test.py. */
+static void whether_an_address_reaches_itself(void **state)
+{
+    const struct rz_address own = {.ip = RZ_IPV4(127, 0, 1, 9), .port = 1},
+                            none = {.ip = RZ_IPV4(192, 0, 2, 1)};
+    (void)state;
+    assert_int_equal(rz_socket_reaches(&own, HANG_MS), RZ_OK); /* at any free port */
+    assert_int_equal(rz_socket_reaches(&none, HANG_MS), RZ_ERR_SYSTEM);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_paced_within_a_machine)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_paced_within_a_machine),
+                                       cmocka_unit_test(whether_an_address_reaches_itself)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
