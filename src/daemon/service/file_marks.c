@@ -396,12 +396,13 @@ static void on_file_mark_kept(void *arg, rz_id from, const struct rz_overlay_mes
 }
 
 /* A rank of this node restores its own; those of ranks of other nodes the first process that asks,
- * where this node sees the file. */
+ * where this node sees the file. One that begins at its start restores nothing, and is told of its
+ * own. */
 static bool is_for(const struct rz_file_marks *marks, const struct file_mark *mark,
-                   const struct rz_child *p, uint32_t epoch)
+                   const struct rz_child *p, const struct rz_link_file_mark_ask *asked)
 {
     bool here = marks->own->membership.slots[mark->rank].node == marks->own->job.node;
-    return here ? mark->rank == p->rank : mark->given < epoch;
+    return here || asked->since == 0 ? mark->rank == p->rank : mark->given < asked->epoch;
 }
 
 /* The first one that may have a greater number than this one, which was given before. */
@@ -446,7 +447,7 @@ static bool on_ask_mark(void *arg, struct rz_child *p, const struct rz_link_mess
     }
     for (; mark; mark = mark->next) {
         if (mark->number > asked->after && mark->moment >= asked->since &&
-            is_for(marks, mark, p, asked->epoch)) {
+            is_for(marks, mark, p, asked)) {
             const struct rz_file_mark *file = &mark->file;
             mark->given = asked->epoch;
             answer.file_mark_is =

@@ -47,9 +47,9 @@ static void another_node_has_it_before_the_process_goes_on(void **state)
     struct fake_job job;
     (void)state;
     run(&job, 2, RZ_JOB_REWIND, "WORDS_0=join enter file-mark:5,100 wish wished:1 leave bye",
-        "WORDS_1=join enter wished:1 file-marks:0 file-marks:0 leave bye");
-    fake_await_line(&job, 1, "marks of-0:100");
-    fake_await_line(&job, 1, "marks"); /* once in each epoch */
+        "WORDS_1=join enter wished:1 file-marks:0 say:none file-marks:1 file-marks:1 leave bye");
+    fake_await_line(&job, 1, "marks\nnone 1 1 1");       /* those of others are not told, */
+    fake_await_line(&job, 1, "marks of-0:100\nmarks\n"); /* but restored, once in each epoch */
     await_both_ends(&job);
 }
 
@@ -76,17 +76,17 @@ static void only_those_of_what_is_rolled_back(void **state)
     await_both_ends(&job);
 }
 
-/* The second node keeps what rank 0 of the first one marks, too. The wishes put the marks in order:
- * rank 1's comes first, and it asks when all are made. */
+/* The first node keeps what rank 1 of the second one marks, too. The wish puts the marks in order:
+ * rank 1's comes first. */
 static void files_that_are_gone_push_no_mark_out(void **state)
 {
     struct fake_job job;
     (void)state;
     setenv("RZ_FILE_MARKS_EACH", "8", 1);
     run(&job, 2, RZ_JOB_REWIND,
-        "WORDS_0=join enter wished:1 file-mark:5,100 new-files:5,50 over:1 wish wished:2 leave bye",
-        "WORDS_1=join enter file-mark:5,7 wish wished:1 over:1 wished:2 file-marks:0 leave bye");
-    fake_await_line(&job, 1, "marks of-1:7 of-0:100");
+        "WORDS_0=join enter wished:1 file-mark:5,100 new-files:5,50 file-marks:1 leave bye",
+        "WORDS_1=join enter file-mark:5,7 wish wished:1 leave bye");
+    fake_await_line(&job, 0, "marks of-1:7 of-0:100");
     await_both_ends(&job);
 }
 
