@@ -7,7 +7,6 @@
 
 #include "mpi/engine/engine.h"
 #include "mpi/engine/hooks.h"
-#include "mpi/engine/waiting.h"
 #include "mpi/core/process_number.h"
 #include "port/clock.h"
 
@@ -37,7 +36,7 @@ static void write_wait(const struct rz_blocked_told *told)
         .operation = blocked->operation,
         .peer = blocked->peer >= 0 ? rz_process_slot((uint32_t)blocked->peer) : RZ_WAIT_ANY,
         .tag = blocked->tag >= 0 ? (uint32_t)blocked->tag : RZ_WAIT_ANY,
-        .flags = (blocked->others ? RZ_WAIT_OTHERS : 0) | (rz_engine_shared ? RZ_WAIT_THREADS : 0),
+        .flags = (blocked->others ? RZ_WAIT_OTHERS : 0) | (told->threads ? RZ_WAIT_THREADS : 0),
         .since_ns = told->since};
     put_text(text.call, sizeof(text.call), blocked->call);
     if (blocked->comm) {

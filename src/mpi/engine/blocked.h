@@ -36,6 +36,7 @@ struct rz_blocked {
 struct rz_blocked_told {
     struct rz_wait *wait; /* NULL: nothing was told yet, or no wait object was free */
     rz_time since;        /* 0: nothing was told yet */
+    bool threads;         /* set by the caller: other threads may call MPI */
     struct rz_blocked what;
 };
 

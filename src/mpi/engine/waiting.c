@@ -408,6 +408,7 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
         }
         enum rz_wait_step step = next_step(&course);
         if (step == RZ_WAIT_SLEEP) {
+            told.threads = rz_engine_shared;
             rz_blocked_tell(&told, blocked, arg);
         }
         if (take_step(step, &course, &end)) {
