@@ -24,16 +24,16 @@ static void sent(struct rz_net_op *op, rz_status_t status);
 /* Long messages, which the parts of one-sided operations are, have memory of one size, which is
  * kept: otherwise malloc would give it back to the system, and each message would fault its pages
  * in. */
-enum { LONG_MIN = 16 * 1024, LONG_MAX = 132 * 1024, KEPT_MAX = 32 };
+enum { LONG_NOTE_MIN = 16 * 1024, LONG_NOTE_MAX = 132 * 1024, KEPT_MAX = 32 };
 static struct rz_control_message *kept[KEPT_MAX];
 static unsigned n_kept;
 
 struct rz_control_message *rz_control_message_new(size_t bytes)
 {
-    bool is_long = bytes > LONG_MIN && bytes <= LONG_MAX;
-    struct rz_control_message *note = is_long && n_kept > 0
-                                          ? kept[--n_kept]
-                                          : malloc(sizeof(*note) + (is_long ? LONG_MAX : bytes));
+    bool is_long = bytes > LONG_NOTE_MIN && bytes <= LONG_NOTE_MAX;
+    struct rz_control_message *note =
+        is_long && n_kept > 0 ? kept[--n_kept]
+                              : malloc(sizeof(*note) + (is_long ? LONG_NOTE_MAX : bytes));
     if (note) {
         rz_send_desc_init(&note->send_desc, sent);
         note->send_desc.data = note->bytes;
