@@ -76,27 +76,20 @@ static json_t *nodes(const struct rz_status_page *looked)
     return list;
 }
 
-/* False: the job is not over. */
-static bool result_of(const struct rz_status_page *looked, struct rz_detached_result *result)
+/* over: of a detached job whose result is fixed no process is left. */
+static const char *state_of(const struct rz_status_page *looked, uint32_t rank, bool over)
 {
-    return looked->detached && rz_detached_result(looked->detached, result);
-}
-
-static const char *state_of(const struct rz_status_page *looked, uint32_t rank)
-{
-    struct rz_detached_result result;
     const struct rz_membership_slot *place = &looked->own->membership.slots[rank];
     const struct rz_child *p = rz_child_of(looked->children, rank);
     if (looked->own->membership.slots[rank].failed >= place->incarnation ||
         rz_membership_node_has_failed(&looked->own->membership, place->node)) {
         return "failed";
     }
-    bool ended = rz_board_writer_state(looked->board, rank) == RZ_PROCESS_ENDED ||
-                 result_of(looked, &result);
+    bool ended = over || rz_board_writer_state(looked->board, rank) == RZ_PROCESS_ENDED;
     return ended || (p && p->state == RZ_CHILD_LEFT) ? "ended" : "alive";
 }
 
-static json_t *ranks(const struct rz_status_page *looked)
+static json_t *ranks(const struct rz_status_page *looked, bool over)
 {
     json_t *list = json_array();
     for (uint32_t rank = 0; looked->own->membership.epoch > 0 && rank < looked->own->job.n_slots;
@@ -110,7 +103,7 @@ static json_t *ranks(const struct rz_status_page *looked)
         set_field(one, "node", json_integer(looked->own->membership.slots[rank].node));
         set_field(one, "incarnation",
                   json_integer(looked->own->membership.slots[rank].incarnation));
-        set_field(one, "state", json_string(state_of(looked, rank)));
+        set_field(one, "state", json_string(state_of(looked, rank, over)));
         json_array_append_new(list, one);
     }
     return list;
@@ -263,7 +256,7 @@ char *rz_status_page_write(const struct rz_status_page *looked)
 {
     const struct rz_daemon_job *job = &looked->own->job;
     struct rz_detached_result result = {.at = rz_clock_now()};
-    bool over = result_of(looked, &result);
+    bool over = looked->detached && rz_detached_result(looked->detached, &result);
     json_t *page = json_object();
     set_field(page, "schema", json_string("rhizome.status.2"));
     set_field(page, "version", json_string(RZ_VERSION));
@@ -282,7 +275,7 @@ char *rz_status_page_write(const struct rz_status_page *looked)
     set_field(page, "detection", detection(looked));
     set_field(page, "checkpoint", checkpoint(looked));
     set_field(page, "nodes", nodes(looked));
-    set_field(page, "ranks", ranks(looked));
+    set_field(page, "ranks", ranks(looked, over));
     set_field(page, "processes", processes(looked));
     set_field(page, "groups", groups(looked));
     char *text = json_dumps(page, JSON_COMPACT | JSON_REAL_PRECISION(6));
