@@ -289,19 +289,17 @@ static void tell_of_many(struct rz_blocked *blocked, const void *arg)
 {
     const struct many *many = arg;
     bool told = false;
-    for (int i = 0; i < many->n && !blocked->others; i++) {
+    for (int i = 0; i < many->n && !(told && many->all); i++) {
         const struct rz_request *request = rz_request_of(many->handles[i]);
         if (!request || !request->active || request->complete) {
             continue;
         }
-        if (!told) {
-            tell_of(blocked, request);
-        }
-        blocked->others = told && !many->all;
-        told = true;
-        if (many->all) {
+        if (told) {
+            blocked->others = true;
             return;
         }
+        tell_of(blocked, request);
+        told = true;
     }
 }
 
