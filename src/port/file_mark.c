@@ -146,6 +146,12 @@ bool rz_file_mark_is_gone(const struct rz_file_mark *mark, uint64_t host)
     return now.stx_ino != mark->inode || (made != 0 && made != mark->made_ns);
 }
 
+/* This host cannot see the file. */
+static bool is_elsewhere(const struct rz_file_mark *mark)
+{
+    return mark->host != rz_file_mark_host() && mark->flags & RZ_FILE_LOCAL;
+}
+
 /* The one that was about to be made, and is as its maker has left it. */
 static bool is_as_made(const struct rz_file_mark *mark, const struct stat *now)
 {
@@ -157,8 +163,7 @@ static bool is_as_made(const struct rz_file_mark *mark, const struct stat *now)
 static enum rz_file_mark_result restore_wanted(const struct rz_file_mark *mark, bool cut)
 {
     struct stat now;
-    bool elsewhere = mark->host != rz_file_mark_host() && mark->flags & RZ_FILE_LOCAL;
-    if (elsewhere || lstat(mark->path, &now) != 0 || !is_as_made(mark, &now)) {
+    if (is_elsewhere(mark) || lstat(mark->path, &now) != 0 || !is_as_made(mark, &now)) {
         return RZ_FILE_AS_MARKED;
     }
     return !cut || unlink(mark->path) == 0 || errno == ENOENT ? RZ_FILE_CUT : RZ_FILE_CLOSED;
@@ -179,7 +184,7 @@ enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, b
         return errno == ENOENT || errno == ENOTDIR ? RZ_FILE_AS_MARKED : RZ_FILE_CLOSED;
     }
     bool same = identify(fd, &now) && same_file(mark, &now);
-    bool elsewhere = mark->host != rz_file_mark_host() && mark->flags & RZ_FILE_LOCAL;
+    bool elsewhere = is_elsewhere(mark);
     enum rz_file_mark_result result = same                   ? RZ_FILE_CUT
                                       : created || elsewhere ? RZ_FILE_AS_MARKED
                                                              : RZ_FILE_ANOTHER;
