@@ -284,7 +284,7 @@ static void play_operation(struct game *game, int op)
     list(game, op, "%s in %d of %d%s", operations[kind].name, slot, comm->n,
          comm->revocable ? ", revocable" : "");
     if (game->round * ROUND + op == options.spoil && game->comm[0].me == 0) {
-        wrong(options.spoil, "spoilt");
+        wrong(options.spoil, "damaged");
     }
     operations[kind].play(game, &dice, comm);
 }

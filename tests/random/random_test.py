@@ -50,7 +50,7 @@ class Found(unittest.TestCase):
             if result.returncode != 0:
                 break
         self.assertEqual((result.returncode, result.stderr), (1, ""), result.stdout)
-        self.assertRegex(result.stdout, rf"WRONG seed 4 operation {spoiled} rank \d+: spoilt")
+        self.assertRegex(result.stdout, rf"WRONG seed 4 operation {spoiled} rank \d+: damaged")
         least = result.stdout[result.stdout.index("the least that fails"):]
         self.assertRegex(least, rf"--only {spoiled} ")
 
