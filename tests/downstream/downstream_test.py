@@ -131,8 +131,11 @@ class Whole(unittest.TestCase):
         results.keep()
         again = report.Results(f"{work}/results", OWN)
         self.assertEqual([(one["case"], one["setting"]) for one in again.open_failures()], [("sum wrong", "one")])
-        self.assertEqual(report.cell(again, "one"), "1, 1 failed, 1 passed against expectation")
-        self.assertEqual(report.cell(again, "least"), "1, 1 expected")
+        self.assertEqual(report.cell(again, again.of("one")), "1, 1 failed, 1 passed against expectation")
+        self.assertEqual(report.cell(again, again.of("least")), "1, 1 expected")
+        self.assertEqual((len(results.new_failures()), again.new_failures()), (1, []), "a run is judged by its own trials, not by kept ones")
+        self.assertEqual(report.summary(again), "own: nothing was run")
+        self.assertIn("1 node: 1, 1 failed", report.summary(results))
         report.write(f"{work}/report.md", [again], "command", "machine")
         with open(f"{work}/report.md", encoding="utf-8") as file:
             text = file.read()

@@ -14,6 +14,7 @@ import platform
 import random
 import re
 import subprocess
+import textwrap
 import time
 
 from rzbench.run import Interrupt
@@ -23,7 +24,7 @@ from . import systems
 from .sources import NotFetched, Sources
 from .suite import NotBuilt, built, why_missing
 from .suites import SUITES
-from .trial import NOT_BUILT, SETTINGS, Runner, Trial, is_drawn
+from .trial import NOT_BUILT, PASSED, SETTINGS, Runner, Trial, is_drawn
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
@@ -115,7 +116,9 @@ class Downstream:
                 break
             results.add(trial)
             results.keep()
-            print(f"{suite.name}: {case.name}, {setting.name}: {results.judged(trial.record())} {trial.why} ({trial.seconds:.1f} s)", flush=True)
+            judged = results.judged(trial.record())
+            if judged != PASSED or not self.options.ci:  # tests are quiet on success
+                print(f"{suite.name}: {case.name}, {setting.name}: {judged} {trial.why} ({trial.seconds:.1f} s)", flush=True)
 
     def run(self, suite, end):
         results = reports.Results(f"{self.options.work}/results", suite)
@@ -186,12 +189,12 @@ def main():
         kept = [reports.Results(f"{options.work}/results", suite) for suite in SUITES.values()]
         command = "python3 -B tools/downstream " + " ".join(options.suites)
         reports.write(options.report, [results for results in kept if results.version or results.unbuilt], command.strip(), machine())
-    failures = [(results.suite.name, trial) for results in done for trial in results.open_failures()]
+    failures = [(results.suite.name, trial) for results in done for trial in results.new_failures()]
     for name, trial in failures:
-        print(f"FAILED {name}: {trial['case']}, {trial['setting']}: {trial['why']}\n  again: {trial['command']}")
+        print(f"FAILED {name}: {trial['case']}, {trial['setting']}: {trial['why']}\n  again: {trial['command']}\n{textwrap.indent(trial['said'], '  | ')}")
     if done and all("rhizome" in results.unbuilt for results in done):
         print(f"skipped: {done[0].suite.name}: {done[0].unbuilt['rhizome']}")
         return SKIPPED
-    print(f"{sum(len(results.trials) for results in done)} trials in {len(done)} suites, {len(failures)} failures that nobody has explained")
+    print(f"{sum(len(results.of_this_run) for results in done)} trials in {len(done)} suites, {len(failures)} failures that nobody has explained")
     return 1 if failures else 0
 

@@ -10,11 +10,12 @@ BAD = (FAILED, OVERDUE, UNSTEADY)
 
 
 class Results:
-    """Of one suite: of each test in each setting the last trial."""
+    """Of one suite: of each test in each setting the last trial, be it of this run or of an earlier one."""
 
     def __init__(self, folder, suite):
         self.suite, self.path = suite, f"{folder}/{suite.name}.json"
         self.version, self.trials, self.unbuilt, self.cases = "", {}, {}, 0
+        self.of_this_run = set()
         if os.path.isfile(self.path):
             with open(self.path, encoding="utf-8") as file:
                 kept = json.load(file)
@@ -23,6 +24,7 @@ class Results:
 
     def add(self, trial):
         self.trials[trial.case, trial.setting] = trial.record()
+        self.of_this_run.add((trial.case, trial.setting))
 
     def keep(self):
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
@@ -46,9 +48,12 @@ class Results:
         """Those that are neither passed nor expected: ours, until somebody has shown otherwise."""
         return [trial for trial in self.trials.values() if self.judged(trial) in BAD and trial["setting"] != "peer"]
 
+    def new_failures(self):
+        """Those of this run: an earlier one had its own verdict, maybe on another commit."""
+        return [trial for trial in self.open_failures() if (trial["case"], trial["setting"]) in self.of_this_run]
 
-def cell(results, setting):
-    trials = results.of(setting)
+
+def cell(results, trials):
     if not trials:
         return "-"
     counts = {}
@@ -62,10 +67,12 @@ def cell(results, setting):
 
 
 def summary(results):
-    """One line for the terminal."""
+    """One line for the terminal: this run."""
     if "rhizome" in results.unbuilt:
         return f"{results.suite.name}: not built: {results.unbuilt['rhizome']}"
-    return f"{results.suite.name}: " + "; ".join(f"{SETTINGS[name].what}: {cell(results, name)}" for name in SETTINGS if results.of(name))
+    run = {name: [trial for trial in results.of(name) if (trial["case"], name) in results.of_this_run] for name in SETTINGS}
+    words = [f"{SETTINGS[name].what}: {cell(results, trials)}" for name, trials in run.items() if trials]
+    return f"{results.suite.name}: {'; '.join(words) or 'nothing was run'}"
 
 
 def failure_lines(results):
@@ -110,7 +117,7 @@ def write(path, all_results, command, machine):
         if "rhizome" in results.unbuilt:
             out.append(f"| {results.suite.name} | {results.version} | not built: {results.unbuilt['rhizome']} |" + " |" * len(SETTINGS))
         else:
-            cells = [cell(results, name) for name in SETTINGS]
+            cells = [cell(results, results.of(name)) for name in SETTINGS]
             if "peer" in results.unbuilt and cells[-1] == "-":
                 cells[-1] = f"not built: {results.unbuilt['peer']}"
             out.append(f"| {results.suite.name} | {results.version} | {results.cases} | " + " | ".join(cells) + " |")
