@@ -244,14 +244,13 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
     return link_put(link, link->out, n, fd, link);
 }
 
-rz_status_t rz_link_send_small(const struct rz_link *link, const struct rz_link_message *message,
-                               int fd)
+rz_status_t rz_link_send_through(const struct rz_link *link, const struct rz_link_message *message,
+                                 int fd, void *room, size_t bytes)
 {
-    unsigned char out[RZ_LINK_SMALL_MAX];
     if (link->info.alone) {
         return RZ_ERR_UNSUPPORTED;
     }
-    return link_put(link, out, rz_link_encode(message, out, sizeof(out)), fd, NULL);
+    return link_put(link, room, rz_link_encode(message, room, bytes), fd, NULL);
 }
 
 static void link_dispatch(struct rz_link *link, const struct rz_link_message *message, int *fds,

@@ -121,11 +121,11 @@ void rz_link_handle(struct rz_link *link, enum rz_link_type type, rz_link_handle
  * pass along (not closed). */
 rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *message, int fd);
 
-/* The same by any thread, without the lock, for small messages (RZ_LINK_SMALL_MAX). The link is
- * neither closed nor taken over meanwhile. */
-#define RZ_LINK_SMALL_MAX 8192u
-rz_status_t rz_link_send_small(const struct rz_link *link, const struct rz_link_message *message,
-                               int fd);
+/* The same by any thread, without the lock, in room of the caller's to put the message together.
+ * The link is neither closed nor taken over meanwhile. RZ_ERR_INVALID: it needs more than `bytes`.
+ */
+rz_status_t rz_link_send_through(const struct rz_link *link, const struct rz_link_message *message,
+                                 int fd, void *room, size_t bytes);
 
 /* Reads and dispatches what has arrived; RZ_ERR_CLOSED: the daemon has ended (the caller ends the
  * process). */

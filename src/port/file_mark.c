@@ -16,6 +16,9 @@
 /* Not in linux/magic.h. */
 #define ZFS_MAGIC 0x2fc12fc1
 
+/* Of a file that another process restores, too. Whoever else has a lock holds it for longer. */
+#define LOCKED_FOR_MS 2000
+
 /* The file server's clock may be another one. */
 #define MADE_WITHIN_S 60
 
@@ -57,6 +60,16 @@ static uint64_t made_at(const struct statx *file)
                : 0;
 }
 
+static uint64_t in_ns(const struct timespec *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+}
+
+static struct timespec of_ns(uint64_t ns)
+{
+    return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+}
+
 static bool identify(int fd, struct rz_file_mark *mark)
 {
     struct stat st;
@@ -69,7 +82,9 @@ static bool identify(int fd, struct rz_file_mark *mark)
                                   .device = st.st_dev,
                                   .inode = st.st_ino,
                                   .made_ns = known ? made_at(&more) : 0,
-                                  .bytes = (uint64_t)st.st_size};
+                                  .bytes = (uint64_t)st.st_size,
+                                  .changed_ns = in_ns(&st.st_mtim),
+                                  .mode = st.st_mode & 0777};
     return true;
 }
 
@@ -109,7 +124,7 @@ bool rz_file_mark_want(int folder, const char *name, struct rz_file_mark *mark,
     clock_gettime(CLOCK_REALTIME, &now);
     *mark =
         (struct rz_file_mark){.host = rz_file_mark_host(),
-                              .made_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+                              .made_ns = in_ns(&now),
                               .flags = RZ_FILE_WANTED | (is_of_one_host(fd) ? RZ_FILE_LOCAL : 0),
                               .path = path};
     close(fd);
@@ -120,6 +135,85 @@ bool rz_file_mark_want(int folder, const char *name, struct rz_file_mark *mark,
     }
     snprintf(path + bytes, RZ_FILE_PATH_BYTES - bytes, "%s%s", between, last);
     return true;
+}
+
+/* Who closes a file loses the locks that the process has on it (F_SETLK), also those that it has
+ * got through another descriptor. */
+static bool locked_by_us(uint64_t inode)
+{
+    char line[256];
+    FILE *locks = fopen("/proc/locks", "re");
+    bool locked = !locks;
+    while (!locked && fgets(line, sizeof(line), locks)) {
+        char kind[16];
+        long pid;
+        unsigned long long of;
+        locked = sscanf(line, "%*s %15s %*s %*s %ld %*x:%*x:%llu", kind, &pid, &of) == 3 &&
+                 strcmp(kind, "POSIX") == 0 && pid == (long)getpid() && of == inode;
+    }
+    if (locks) {
+        fclose(locks);
+    }
+    return locked;
+}
+
+static ssize_t read_whole(int fd, uint8_t *content, size_t max)
+{
+    size_t done = 0;
+    while (done < max) {
+        ssize_t n = pread(fd, content + done, max - done, (off_t)done);
+        if (n < 0 && errno != EINTR) {
+            return -1;
+        }
+        if (n == 0) {
+            break;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return (ssize_t)done;
+}
+
+/* By that descriptor, or by another one: that one may be for writing only, or a mere name. */
+static bool read_content(int fd, struct rz_file_mark *mark, uint8_t content[RZ_FILE_CONTENT_MAX])
+{
+    char link[40];
+    ssize_t n = -1;
+    if (mark->bytes <= RZ_FILE_CONTENT_MAX) {
+        n = read_whole(fd, content, mark->bytes);
+    }
+    if (n < 0 && (mark->bytes > RZ_FILE_CONTENT_MAX || locked_by_us(mark->inode))) {
+        mark->flags |= RZ_FILE_EMPTIED;
+        return true;
+    }
+    if (n < 0) {
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        int again = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        n = again >= 0 ? read_whole(again, content, mark->bytes) : -1;
+        if (again >= 0) {
+            close(again);
+        }
+    }
+    if (n >= 0) {
+        mark->bytes = (uint64_t)n;
+        mark->content = content;
+        mark->content_length = (uint32_t)n;
+    }
+    return n >= 0;
+}
+
+bool rz_file_mark_hold(int folder, const char *name, bool follow, struct rz_file_mark *mark,
+                       char path[RZ_FILE_PATH_BYTES], uint8_t content[RZ_FILE_CONTENT_MAX])
+{
+    int fd = name ? openat(folder, name, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)) : folder;
+    bool held = fd >= 0 && rz_file_mark_take(fd, mark, path);
+    if (held) {
+        mark->flags |= RZ_FILE_CONTENT;
+        held = read_content(fd, mark, content);
+    }
+    if (name && fd >= 0) {
+        close(fd);
+    }
+    return held;
 }
 
 static bool same_file(const struct rz_file_mark *a, const struct rz_file_mark *b)
@@ -169,21 +263,132 @@ static enum rz_file_mark_result restore_wanted(const struct rz_file_mark *mark, 
     return !cut || unlink(mark->path) == 0 || errno == ENOENT ? RZ_FILE_CUT : RZ_FILE_CLOSED;
 }
 
-enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, bool cut)
+/* The time of access of a file that was restored in this round says so, and its time of change how
+ * old its content is: whoever has newer content leaves it alone. */
+static struct timespec time_of_round(uint64_t round)
+{
+    return (struct timespec){(time_t)(round >> 34), (long)(round % 1000000000)};
+}
+
+static bool is_of_round(const struct stat *now, uint64_t round)
+{
+    const struct timespec access = time_of_round(round);
+    return round != 0 && in_ns(&now->st_atim) == in_ns(&access);
+}
+
+/* Against others that restore the file, no more: a byte at the end of all possible ones. Where that
+ * cannot be had, the file system has no locks, or they are the program's. */
+static void lock_for_restoring(int fd)
+{
+    struct flock last = {.l_type = F_WRLCK, .l_start = INT64_MAX - 1, .l_len = 1};
+    const struct timespec while_locked = {.tv_nsec = 10000000};
+    for (int ms = 0; ms < LOCKED_FOR_MS; ms += 10) {
+        if (fcntl(fd, F_OFD_SETLK, &last) == 0 || (errno != EAGAIN && errno != EACCES)) {
+            return;
+        }
+        nanosleep(&while_locked, NULL);
+    }
+}
+
+static bool has_content(int fd, const struct stat *now, const struct rz_file_mark *mark)
+{
+    uint8_t content[RZ_FILE_CONTENT_MAX];
+    return (uint64_t)now->st_size == mark->content_length &&
+           read_whole(fd, content, mark->content_length) == (ssize_t)mark->content_length &&
+           (mark->content_length == 0 || memcmp(content, mark->content, mark->content_length) == 0);
+}
+
+static bool write_content(int fd, const struct rz_file_mark *mark)
+{
+    for (size_t done = 0; done < mark->content_length;) {
+        ssize_t n = pwrite(fd, mark->content + done, mark->content_length - done, (off_t)done);
+        if (n <= 0 && !(n < 0 && errno == EINTR)) {
+            return false;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return ftruncate(fd, (off_t)mark->content_length) == 0;
+}
+
+/* The lock goes with the descriptor. */
+static enum rz_file_mark_result put_content(int fd, const struct rz_file_mark *mark, uint64_t round)
+{
+    const struct timespec times[2] = {time_of_round(round), of_ns(mark->changed_ns)};
+    struct stat now;
+    if (round != 0) {
+        lock_for_restoring(fd);
+    }
+    if (fstat(fd, &now) != 0) {
+        return RZ_FILE_CLOSED;
+    }
+    if (is_of_round(&now, round) && in_ns(&now.st_mtim) <= mark->changed_ns) {
+        return RZ_FILE_AS_MARKED;
+    }
+    bool same = has_content(fd, &now, mark);
+    if (round != 0 && ((!same && !write_content(fd, mark)) || futimens(fd, times) != 0)) {
+        return RZ_FILE_CLOSED;
+    }
+    return same ? RZ_FILE_AS_MARKED : RZ_FILE_CUT;
+}
+
+static int make_again(const struct rz_file_mark *mark)
+{
+    int fd = open(mark->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0 && fchmod(fd, mark->mode & 0777) != 0) {
+        close(fd);
+        unlink(mark->path);
+        return -1;
+    }
+    return fd;
+}
+
+static enum rz_file_mark_result restore_content(const struct rz_file_mark *mark, uint64_t round)
+{
+    enum { HOW = O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC };
+    struct rz_file_mark now;
+    struct stat st;
+    if (is_elsewhere(mark)) {
+        return RZ_FILE_AS_MARKED;
+    }
+    int fd = open(mark->path, HOW);
+    if (fd < 0 && errno == ENOENT && (mark->flags & RZ_FILE_NEW || round == 0)) {
+        return mark->flags & RZ_FILE_NEW ? RZ_FILE_AS_MARKED : RZ_FILE_CUT;
+    }
+    if (fd < 0 && errno == ENOENT) {
+        fd = make_again(mark);
+        fd = fd < 0 && errno == EEXIST ? open(mark->path, HOW) : fd; /* another one has made it */
+    }
+    if (fd < 0) {
+        return RZ_FILE_CLOSED;
+    }
+    bool fits = identify(fd, &now) && fstat(fd, &st) == 0 &&
+                (same_file(mark, &now) || (st.st_uid == geteuid() && st.st_nlink == 1));
+    enum rz_file_mark_result result = fits ? put_content(fd, mark, round) : RZ_FILE_ANOTHER;
+    close(fd);
+    return result;
+}
+
+enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, uint64_t round)
 {
     struct rz_file_mark now;
+    struct stat st;
+    bool cut = round != 0, created = mark->flags & RZ_FILE_CREATED;
     if (mark->flags & RZ_FILE_WANTED) {
         return restore_wanted(mark, cut);
     }
     if (mark->flags & RZ_FILE_EMPTIED) {
         return RZ_FILE_LOST;
     }
-    bool created = mark->flags & RZ_FILE_CREATED;
+    if (mark->flags & RZ_FILE_CONTENT && !created) {
+        return restore_content(mark, round);
+    }
     int fd = open(mark->path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
         return errno == ENOENT || errno == ENOTDIR ? RZ_FILE_AS_MARKED : RZ_FILE_CLOSED;
     }
-    bool same = identify(fd, &now) && same_file(mark, &now);
+    /* One that another process has made again meanwhile is another one, and yet the same. */
+    bool same = identify(fd, &now) &&
+                (same_file(mark, &now) || (fstat(fd, &st) == 0 && is_of_round(&st, round)));
     bool elsewhere = is_elsewhere(mark);
     enum rz_file_mark_result result = same                   ? RZ_FILE_CUT
                                       : created || elsewhere ? RZ_FILE_AS_MARKED

@@ -9,7 +9,7 @@
 #include "wire/schema.h"
 
 /* The version of the link protocol; a peer with another one is refused with a reason. */
-#define RZ_LINK_VERSION 17
+#define RZ_LINK_VERSION 18
 
 /* The largest message. */
 #define RZ_LINK_MESSAGE_MAX 65536
@@ -53,9 +53,10 @@ enum rz_pointer_question { RZ_POINTER_SET, RZ_POINTER_ADD, RZ_POINTER_DROP };
     MESSAGE(SNAPSHOT_OVER, snapshot_over) U32(epoch) U32(attempt) U64(number) END(SNAPSHOT_OVER, snapshot_over) /* number: of STORE; 0: without a snapshot */ \
     MESSAGE(OUTPUT_MARK, output_mark) END(OUTPUT_MARK, output_mark) /* answered by OUTPUT_MARKED: what this process has written so far */ \
     MESSAGE(OUTPUT_AT, output_at) U64(out) U64(error) END(OUTPUT_AT, output_at) /* what this process writes from now on begins there */ \
-    MESSAGE(FILE_MARK, file_mark) U64(moment) U64(host) U64(device) U64(inode) U64(made_ns) U64(bytes) U32(flags) TEXT(path) END(FILE_MARK, file_mark) \
-        /* how long a file was before this process wrote to it (port/file_mark.h); moment: of the snapshot before (epoch << 32 | attempt; \
-           0: none); fd: rung when another node knows it, too */ \
+    MESSAGE(FILE_MARK, file_mark) U64(moment) U64(host) U64(device) U64(inode) U64(made_ns) U64(bytes) \
+        U64(changed_ns) U32(mode) U32(flags) TEXT(path) BYTES(content) END(FILE_MARK, file_mark) \
+        /* how long a file was before this process wrote to it, or what was in it (port/file_mark.h); moment: of the snapshot before \
+           (epoch << 32 | attempt; 0: none); fd: rung when another node knows it, too */ \
     MESSAGE(FILE_MARK_ASK, file_mark_ask) U32(epoch) U64(since) U64(after) END(FILE_MARK_ASK, file_mark_ask) /* the next mark behind number \
            `after` of that moment or later, which this process is to restore; answered by FILE_MARK_IS */ \
     MESSAGE(SNAPSHOT_REFUSED, snapshot_refused) TEXT(reason) END(SNAPSHOT_REFUSED, snapshot_refused) /* this process cannot be saved */ \
@@ -106,8 +107,9 @@ enum rz_pointer_question { RZ_POINTER_SET, RZ_POINTER_ADD, RZ_POINTER_DROP };
     MESSAGE(OPENED, opened) U32(rank) U32(incarnation) U32(pid) U32(lane) END(OPENED, opened) /* fds: inbox, eventfd */ \
     MESSAGE(OUTPUT_MARKED, output_marked) U64(out) U64(error) U64(in) END(OUTPUT_MARKED, output_marked) /* bytes of standard output and \
         error written, and of standard input read */ \
-    MESSAGE(FILE_MARK_IS, file_mark_is) U64(number) U64(host) U64(device) U64(inode) U64(made_ns) U64(bytes) U32(flags) TEXT(path) \
-        END(FILE_MARK_IS, file_mark_is) /* number 0: there are no more */ \
+    MESSAGE(FILE_MARK_IS, file_mark_is) U64(number) U32(rank) U64(moment) U64(host) U64(device) U64(inode) U64(made_ns) U64(bytes) \
+        U64(changed_ns) U32(mode) U32(flags) TEXT(path) BYTES(content) \
+        END(FILE_MARK_IS, file_mark_is) /* of that rank; number 0: there are no more */ \
     MESSAGE(NAMED, named) U64(question) U32(status) TEXT(port) END(NAMED, named) /* rz_status_t */ \
     MESSAGE(POINTED, pointed) U64(question) U32(status) U64(value) END(POINTED, pointed) /* rz_status_t; the value before */ \
     MESSAGE(COHORT, cohort) BYTES(processes) U32(index) U32(command) BYTES(parent) END(COHORT, cohort) \

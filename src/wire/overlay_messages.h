@@ -10,7 +10,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_OVERLAY_VERSION 13
+#define RZ_OVERLAY_VERSION 14
 
 /* The largest message. */
 #define RZ_OVERLAY_FRAME_MAX (4u << 20)
@@ -54,7 +54,8 @@
         END(POINTER_ASK, pointer_ask)               /* as POINTER on the link; answered by POINTER_IS */ \
     MESSAGE(POINTER_IS, pointer_is) U64(serial) U32(status) U64(value) END(POINTER_IS, pointer_is) /* rz_status_t */ \
     MESSAGE(SNAPSHOT, snapshot) U32(epoch) U32(number) END(SNAPSHOT, snapshot) /* is wanted of all ranks */ \
-    MESSAGE(FILE_MARK, file_mark) U64(serial) U32(rank) U64(moment) U64(host) U64(device) U64(inode) U64(made_ns) U64(bytes) U32(flags) TEXT(path) \
+    MESSAGE(FILE_MARK, file_mark) U64(serial) U32(rank) U64(moment) U64(host) U64(device) U64(inode) U64(made_ns) U64(bytes) \
+        U64(changed_ns) U32(mode) U32(flags) TEXT(path) BYTES(content) \
         END(FILE_MARK, file_mark)                   /* as on the link, of that rank; answered by FILE_MARK_KEPT */ \
     MESSAGE(FILE_MARK_KEPT, file_mark_kept) U64(serial) END(FILE_MARK_KEPT, file_mark_kept) \
     MESSAGE(SPAWN_ORDER, spawn_order) U32(serial) U32(count) BYTES(commands) BYTES(parent) \

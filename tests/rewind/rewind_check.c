@@ -7,7 +7,7 @@
  *
  * WHAT: steady  prints the same each time
  *       random  each third line differs from run to run
- *       file    counts its steps in a file, which no image has
+ *       file    counts its steps in a large file, in place, which no image has
  *       forbid  allows no snapshot
  *       fails   ends with status 3
  *       hangs   does not end if it was restored
@@ -37,22 +37,18 @@ static void nap(void)
     nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 }
 
-static int count_in_file(int begin)
+/* It is larger than those whose content is kept. */
+static int count_in_file(bool begins)
 {
-    int n = begin;
-    FILE *file = begin < 0 ? fopen(path, "r") : NULL;
-    if (file) {
-        if (fscanf(file, "%d", &n) != 1) {
-            n = -1;
-        }
-        fclose(file);
-    }
-    file = fopen(path, "w");
-    if (!file) {
+    enum { BYTES = 65536 };
+    int n = 0;
+    FILE *file = fopen(path, begins ? "w" : "r+");
+    if (!file || (!begins && fscanf(file, "%d", &n) != 1)) {
         MPI_Abort(MPI_COMM_WORLD, 9);
         return -1;
     }
-    fprintf(file, "%d\n", n + 1);
+    rewind(file);
+    fprintf(file, "%-*d\n", begins ? BYTES : 8, n + 1);
     fclose(file);
     return n + 1;
 }
@@ -102,7 +98,7 @@ int main(int argc, char **argv)
         value = read_input();
     }
     if (is("file") && rank == 0) {
-        count_in_file(0);
+        count_in_file(true);
     }
     bool restored = false;
     pid_t began = getpid();
@@ -113,7 +109,7 @@ int main(int argc, char **argv)
         linger(step);
         restored = restored || getpid() != began;
         if (is("file") && rank == 0) {
-            sum = count_in_file(-1);
+            sum = count_in_file(false);
         }
         if (rank == 0 && step % 10 == 0 && !(is("hangs") && restored)) {
             show(step, sum);

@@ -260,8 +260,8 @@ static void end_together(void)
     say("together: %d of %d, %d wrong\n", next, steps, wrong);
 }
 
-/* A new file in each step, which must not be there; one that is there for a moment; one that begins
- * anew. */
+/* A new file in each step, which must not be there, and is written again in the next one; one that
+ * is there for a moment; one that begins anew. */
 static void step_created(int step)
 {
     char name[32], line[32];
@@ -269,7 +269,10 @@ static void step_created(int step)
     snprintf(name, sizeof(name), "new-%d", step);
     int fd = open(path_of(name), O_WRONLY | O_CREAT | O_EXCL, 0600);
     need(fd >= 0 && write(fd, line, (size_t)n) == n && close(fd) == 0, name);
-    FILE *file = fopen(path_of("anew"), "w");
+    snprintf(name, sizeof(name), "new-%d", step - 1);
+    FILE *file = step > 0 ? fopen(path_of(name), "w") : NULL;
+    need(!step || (file && fprintf(file, "%d\n", step - 1) > 0 && fclose(file) == 0), name);
+    file = fopen(path_of("anew"), "w");
     need(file && fputs(line, file) >= 0 && fclose(file) == 0, "anew");
     fd = open(path_of("temporary"), O_RDWR | O_CREAT | O_EXCL, 0600);
     need(fd >= 0 && write(fd, line, (size_t)n) == n && close(fd) == 0, "temporary");
@@ -364,6 +367,145 @@ static void step_cut(int step)
     }
 }
 
+/* ---- Small files that have what the program computes with ---- */
+
+static long read_number(const char *name)
+{
+    long number = -1;
+    FILE *file = fopen(path_of(name), "r");
+    need(file && fscanf(file, "%ld", &number) == 1 && fclose(file) == 0, name);
+    return number;
+}
+
+static void write_number(const char *name, long number)
+{
+    FILE *file = fopen(path_of(name), "w");
+    need(file && fprintf(file, "%ld\n", number) > 0 && fclose(file) == 0, name);
+}
+
+static void make_counter(void)
+{
+    write_number("counter", 0);
+}
+
+static void step_counter(int step)
+{
+    (void)step;
+    write_number("counter", read_number("counter") + 1);
+}
+
+static void end_counter(void)
+{
+    say("counter: %ld of %d\n", read_number("counter"), steps);
+}
+
+/* Records of one size, one of which is changed in each step: by stdio, and by numbers of places. */
+enum { RECORDS = 5 };
+
+static void make_in_place(void)
+{
+    const long zeros[RECORDS] = {0};
+    int fd = open_as("records");
+    FILE *file = fopen(path_of("one-record"), "w");
+    need(write(fd, zeros, sizeof(zeros)) == sizeof(zeros) && close(fd) == 0, "records");
+    need(file && fprintf(file, "%08ld\n", 0L) > 0 && fclose(file) == 0, "one-record");
+}
+
+static void step_in_place(int step)
+{
+    long record;
+    off_t at = step % RECORDS * (off_t)sizeof(record);
+    int fd = open(path_of("records"), O_RDWR);
+    need(pread(fd, &record, sizeof(record), at) == sizeof(record), "records");
+    record += step + 1;
+    need(pwrite(fd, &record, sizeof(record), at) == sizeof(record) && close(fd) == 0, "records");
+    FILE *file = fopen(path_of("one-record"), "r+");
+    need(file && fscanf(file, "%ld", &record) == 1 && fseek(file, 0, SEEK_SET) == 0 &&
+             fprintf(file, "%08ld\n", record + step + 1) > 0 && fclose(file) == 0,
+         "one-record");
+}
+
+static void end_in_place(void)
+{
+    long records[RECORDS], all = 0;
+    int fd = open_as("records");
+    need(read(fd, records, sizeof(records)) == sizeof(records) && close(fd) == 0, "records");
+    for (int i = 0; i < RECORDS; i++) {
+        all += records[i];
+    }
+    say("in place: %ld %ld of %ld\n", all, read_number("one-record"),
+        (long)steps * (steps + 1) / 2);
+}
+
+/* The new content gets the name of the old one, which is renamed before, or not; and the file for
+ * it is one of a certain name, or of any. */
+static void make_replaced(void)
+{
+    write_number("state", 0);
+    write_number("second-state", 0);
+}
+
+static void step_replaced(int step)
+{
+    char new_one[4096], text[32];
+    snprintf(new_one, sizeof(new_one), "%s", path_of("state-new"));
+    write_number("state-new", read_number("state") + 1);
+    need(rename(new_one, path_of("state")) == 0, "state");
+    int n = snprintf(text, sizeof(text), "%ld\n", read_number("second-state") + 1);
+    if (step % 2 == 0) {
+        snprintf(new_one, sizeof(new_one), "%s", path_of("second-state"));
+        need(rename(new_one, path_of("state-before")) == 0, "state-before");
+    }
+    snprintf(new_one, sizeof(new_one), "%s-XXXXXX", path_of("any"));
+    int fd = mkstemp(new_one);
+    need(fd >= 0 && write(fd, text, (size_t)n) == n && close(fd) == 0 &&
+             renameat(AT_FDCWD, new_one, AT_FDCWD, path_of("second-state")) == 0,
+         "second-state");
+}
+
+static void end_replaced(void)
+{
+    say("replaced: %ld %ld of %d\n", read_number("state"), read_number("second-state"), steps);
+}
+
+/* Too much to be kept: if it was read since the snapshot, that is not restored. */
+enum { NUMBERS = 10000 };
+
+static void make_large(void)
+{
+    static const int zeros[NUMBERS];
+    FILE *file = fopen(path_of("large"), "w");
+    need(file && fwrite(zeros, sizeof(zeros), 1, file) == 1 && fclose(file) == 0, "large");
+}
+
+static void step_large(int step)
+{
+    static int numbers[NUMBERS];
+    FILE *file;
+    if (step % 2 == 1) {
+        return; /* a snapshot may be between a change and the next one */
+    }
+    file = fopen(path_of("large"), "r");
+    need(file && fread(numbers, sizeof(numbers), 1, file) == 1 && fclose(file) == 0, "large");
+    for (int i = 0; i < NUMBERS; i++) {
+        numbers[i] += i % 3;
+    }
+    file = fopen(path_of("large"), "w");
+    need(file && fwrite(numbers, sizeof(numbers), 1, file) == 1 && fclose(file) == 0, "large");
+}
+
+static void end_large(void)
+{
+    static int numbers[NUMBERS];
+    int wrong = 0, times = (steps + 1) / 2;
+    FILE *file = fopen(path_of("large"), "r");
+    need(file && fread(numbers, sizeof(numbers), 1, file) == 1 && fclose(file) == 0, "large");
+    for (int i = 0; i < NUMBERS; i++) {
+        wrong += numbers[i] != i % 3 * times;
+    }
+    say("large: %d wrong\n", wrong);
+}
+
 /* ---- Mappings of files ---- */
 
 enum { PAGE = 4096 };
@@ -425,6 +567,10 @@ const struct mode file_modes[] = {
     {"created", NULL, step_created, end_created},
     {"emptied", NULL, step_emptied, NULL},
     {"cut", NULL, step_cut, NULL},
+    {"counter", make_counter, step_counter, end_counter},
+    {"in-place", make_in_place, step_in_place, end_in_place},
+    {"replaced", make_replaced, step_replaced, end_replaced},
+    {"large", make_large, step_large, end_large},
     {"mappings", make_mappings, step_mappings, end_mappings},
     {NULL, NULL, NULL, NULL},
 };

@@ -331,6 +331,31 @@ class State(Rewind):
         with self.subTest("any moment"):
             self.restored("appended", "together", "created", kill="image-files@2", options=(*EVERY, "--inject", "kill rank 1 at 300ms"))
 
+    CHANGED = ("stored:2@1", {}), ("image-saved:3@1", {"nodes": 1}), ("piece-came:6@1", {"nodes": 3}), ("file-kept:30@1", {})
+
+    def test_a_small_file_is_changed(self):
+        # What the program reads again is what it had at the snapshot. In each way a rank fails while a snapshot is made, between two,
+        # with its node, and while it changes a file.
+        for kill, how in self.CHANGED:
+            with self.subTest(kill):
+                self.restored("counter", "in-place", "replaced", kill=kill, **how)
+        for mode in ("counter", "in-place", "replaced"):
+            with self.subTest("any moment", mode=mode):
+                self.restored(mode, kill=None, options=(*BY_CALL, "--inject", "kill rank 1 at 300ms"))
+
+    def test_a_large_file_is_changed(self):
+        # It is right, from its start if it was read after the snapshot.
+        for kill, how in self.CHANGED:
+            with self.subTest(kill):
+                self.restored("large", kill=kill, **how)
+
+    def test_files_of_the_failed_run_are_named(self):
+        # Each rank names its own, though both nodes know those of all ranks.
+        result = self.job(self.PROGRAM, "appended", "30", self.own_folder(), kill="image-saved:1@1", options=BY_CALL, ranks=3)
+        said = re.findall(r"rank (\d+) begins again from its start, and \S+/(\S+) has what was appended to it before; so it is with 1 more\n",
+                          result.err)
+        self.assertEqual(sorted(said), [(str(rank), f"stdio.{rank}") for rank in range(3)], result.err)
+
     def test_the_page_names_each_mode(self):
         modes = subprocess.run([self.PROGRAM, "--modes"], capture_output=True, text=True, check=True).stdout.split()
         with open(f"{rig.SOURCE}/docs/process-state.md") as page:

@@ -19,15 +19,18 @@ struct file_mark {
     uint32_t rank;                             /* whose process made it */
     uint64_t moment;                           /* of the last snapshot before it */
     rz_id owner;                               /* the node that takes care of its second copy */
-    rz_id kept_by;  /* of an own one; RZ_ID_NONE: by no other, or by all */
-    uint32_t given; /* the newest epoch in which a process was told to restore it */
+    rz_id kept_by; /* of an own one; RZ_ID_NONE: by no other, or by all */
     struct rz_file_mark file;
+    uint8_t *content; /* file.content, allocated; NULL: none */
     char path[];
 };
 
 /* A process waits for one mark at a time, and for no more than 30 s: one that sends more is not
  * told, so that it does not use up the daemon's descriptors. */
 #define WAITERS_MAX 4
+
+/* A process that does not wait for so many sends no more content. */
+#define CONTENTS_UNCONFIRMED_MAX 64
 
 /* A mark that another daemon has not confirmed yet. */
 struct unconfirmed_mark {
@@ -42,12 +45,15 @@ struct unconfirmed_mark {
 struct rank_marks {
     struct file_mark *first, **last; /* the oldest first; last: valid if first is not NULL */
     uint32_t n;
-    uint32_t made;    /* since the files of all were looked at */
-    uint64_t newest;  /* the greatest moment of a mark */
+    uint64_t contents; /* bytes of what was in files */
+    uint32_t made;     /* since the files of all were looked at */
+    uint64_t newest;   /* the greatest moment of a mark */
     uint64_t dropped; /* 1 and the greatest moment of one that was dropped, though it may be needed;
                          0: none */
     uint64_t told;    /* 1 and the last moment for which the user was told so */
     rz_id owner;      /* of the last mark */
+    uint32_t given, taker; /* the newest epoch in which a process was told to restore them, and its
+                              rank */
 };
 
 struct rz_file_marks {
@@ -57,6 +63,7 @@ struct rz_file_marks {
     struct rank_marks *ranks;         /* [n_slots] */
     struct file_mark **same, **under; /* [n_buckets], a power of two: by same_marked, by number */
     uint32_t n, n_buckets, each;
+    uint64_t contents_each;
     uint64_t number;
     struct unconfirmed_mark *unconfirmed;
 };
@@ -127,6 +134,15 @@ static bool same_marked(const struct file_mark *mark, uint32_t rank, uint64_t mo
            mark->file.made_ns == file->made_ns && strcmp(mark->path, file->path) == 0;
 }
 
+static void free_content(struct rz_file_marks *marks, struct file_mark *mark)
+{
+    marks->ranks[mark->rank].contents -= mark->file.content_length;
+    free(mark->content);
+    mark->content = NULL;
+    mark->file.content = NULL;
+    mark->file.content_length = 0;
+}
+
 /* The one at *at, a place in the list of its rank. */
 static void forget_mark(struct rz_file_marks *marks, struct file_mark **at)
 {
@@ -139,7 +155,24 @@ static void forget_mark(struct rz_file_marks *marks, struct file_mark **at)
     *(mark->next ? &mark->next->prev : &marks->last) = mark->prev;
     table_remove(marks, mark);
     marks->n--;
+    free_content(marks, mark);
     free(mark);
+}
+
+/* If that is news: a mark of the newest moment cannot be restored any more. */
+static void tell_dropped(struct rz_file_marks *marks, uint32_t rank, uint64_t moment,
+                         const char *what)
+{
+    struct rank_marks *of = &marks->ranks[rank];
+    if (moment < of->newest || of->told > moment || of->owner != marks->own->job.node) {
+        return;
+    }
+    of->told = moment + 1;
+    rz_report_log(
+        &marks->own->report, 0,
+        "rank %u has %s: before the next snapshot a failure restarts the program from its "
+        "start",
+        rank, what);
 }
 
 static void drop_oldest(struct rz_file_marks *marks, uint32_t rank)
@@ -148,15 +181,50 @@ static void drop_oldest(struct rz_file_marks *marks, uint32_t rank)
     uint64_t moment = of->first->moment;
     of->dropped = of->dropped > moment ? of->dropped : moment + 1;
     forget_mark(marks, &of->first);
-    if (moment < of->newest || of->told > moment || of->owner != marks->own->job.node) {
+    char what[160];
+    snprintf(what, sizeof(what),
+             "opened more than %u files for writing since its last snapshot, and how long all of "
+             "them were is not kept",
+             marks->each);
+    tell_dropped(marks, rank, moment, what);
+}
+
+/* The image of its moment is refused then, by whoever is to restore the file. */
+static void lose_content(struct rz_file_marks *marks, struct file_mark *mark)
+{
+    free_content(marks, mark);
+    mark->file.flags |= RZ_FILE_EMPTIED;
+    tell_dropped(marks, mark->rank, mark->moment,
+                 "changed more files since its last snapshot than a daemon keeps the content of");
+}
+
+/* Gives the mark what the process has found in the file. */
+static void keep_content(struct rz_file_marks *marks, struct file_mark *mark,
+                         const struct rz_file_mark *file)
+{
+    struct rank_marks *of = &marks->ranks[mark->rank];
+    uint32_t bytes = file->content_length;
+    bytes = bytes < mark->file.bytes ? bytes : (uint32_t)mark->file.bytes;
+    if (!(file->flags & RZ_FILE_CONTENT)) {
         return;
     }
-    of->told = moment + 1;
-    rz_report_log(&marks->own->report, 0,
-                  "rank %u has opened more than %u files for writing since its last snapshot, and "
-                  "how long all of them were is not kept: before the next snapshot a failure "
-                  "restarts the program from its start",
-                  rank, marks->each);
+    mark->file.changed_ns = file->changed_ns;
+    mark->file.mode = file->mode;
+    if (bytes == 0) {
+        return;
+    }
+    mark->content = malloc(bytes);
+    rz_need_memory(mark->content, "for the content of a file");
+    memcpy(mark->content, file->content, bytes);
+    mark->file.content = mark->content;
+    mark->file.content_length = bytes;
+    of->contents += bytes;
+    for (struct file_mark *old = of->first; of->contents > marks->contents_each;
+         old = old->next_of_rank) {
+        if (old->content) {
+            lose_content(marks, old);
+        }
+    }
 }
 
 /* Programs make many files that they remove again: there is nothing to cut. Those of a few new
@@ -192,7 +260,8 @@ static struct file_mark *find_mark(const struct rz_file_marks *marks, uint32_t r
     return mark;
 }
 
-/* One that is known already keeps the least length: it was made again after a failure. */
+/* One that is known already keeps the least length, and the first content: it was made again after
+ * a failure, or the file was changed further. */
 static struct file_mark *put_mark(struct rz_file_marks *marks, uint32_t rank, uint64_t moment,
                                   rz_id owner, const struct rz_file_mark *file)
 {
@@ -201,9 +270,15 @@ static struct file_mark *put_mark(struct rz_file_marks *marks, uint32_t rank, ui
     struct file_mark *mark = find_mark(marks, rank, moment, file);
     of->owner = owner;
     if (mark) {
-        mark->file.bytes = file->bytes < mark->file.bytes ? file->bytes : mark->file.bytes;
-        mark->file.flags |= file->flags;
+        bool had = mark->file.flags & RZ_FILE_CONTENT;
+        if (!had && file->bytes < mark->file.bytes) {
+            mark->file.bytes = file->bytes;
+        }
+        mark->file.flags |= file->flags & ~(uint32_t)(had ? RZ_FILE_UNREAD : 0);
         mark->owner = owner;
+        if (!had) {
+            keep_content(marks, mark, file);
+        }
         return mark;
     }
     mark = malloc(sizeof(*mark) + bytes);
@@ -217,6 +292,8 @@ static struct file_mark *put_mark(struct rz_file_marks *marks, uint32_t rank, ui
                                .file = *file};
     memcpy(mark->path, file->path, bytes);
     mark->file.path = mark->path;
+    mark->file.content = NULL;
+    mark->file.content_length = 0;
     table_grow(marks);
     *(marks->last ? &marks->last->next : &marks->first) = mark;
     marks->last = mark;
@@ -228,6 +305,7 @@ static struct file_mark *put_mark(struct rz_file_marks *marks, uint32_t rank, ui
     of->made++;
     of->newest = moment > of->newest ? moment : of->newest;
     make_room(marks, mark);
+    keep_content(marks, mark, file);
     return mark;
 }
 
@@ -355,14 +433,34 @@ void rz_file_marks_node_failed(void *arg, rz_id node, bool proof, bool first)
 
 /* ---- Messages ---- */
 
+static bool sends_too_much(const struct rz_file_marks *marks, uint32_t rank)
+{
+    unsigned n = 0;
+    for (const struct unconfirmed_mark *one = marks->unconfirmed; one; one = one->next) {
+        n += one->rank == rank;
+    }
+    return n >= CONTENTS_UNCONFIRMED_MAX;
+}
+
+/* Without its content, as if it could not have been had. */
+static void leave_content_out(struct rz_file_mark *file)
+{
+    file->content = NULL;
+    file->content_length = 0;
+    file->flags |= RZ_FILE_EMPTIED;
+}
+
 static bool on_file_mark(void *arg, struct rz_child *p, const struct rz_link_message *message,
                          int *fd)
 {
     struct rz_file_marks *marks = arg;
     const struct rz_link_file_mark *told = &message->file_mark;
-    const struct rz_file_mark file = {RZ_FILE_MARK_MEMBERS(told)};
-    if (strlen(told->path) >= RZ_FILE_PATH_BYTES) {
+    struct rz_file_mark file = {RZ_FILE_MARK_MEMBERS(told)};
+    if (strlen(told->path) >= RZ_FILE_PATH_BYTES || told->content_length > RZ_FILE_CONTENT_MAX) {
         return false;
+    }
+    if (file.content_length > 0 && sends_too_much(marks, p->rank)) {
+        leave_content_out(&file);
     }
     struct file_mark *mark = put_mark(marks, p->rank, told->moment, marks->own->job.node, &file);
     if (!copy_mark(marks, mark, *fd) && *fd >= 0) {
@@ -375,7 +473,10 @@ static void on_file_mark_copy(void *arg, rz_id from, const struct rz_overlay_mes
 {
     struct rz_file_marks *marks = arg;
     const struct rz_overlay_file_mark *told = &message->file_mark;
-    const struct rz_file_mark file = {RZ_FILE_MARK_MEMBERS(told)};
+    struct rz_file_mark file = {RZ_FILE_MARK_MEMBERS(told)};
+    if (file.content_length > RZ_FILE_CONTENT_MAX) {
+        leave_content_out(&file);
+    }
     if (told->rank < marks->own->job.n_slots) {
         put_mark(marks, told->rank, told->moment, from, &file);
     }
@@ -395,14 +496,22 @@ static void on_file_mark_kept(void *arg, rz_id from, const struct rz_overlay_mes
     }
 }
 
-/* A rank of this node restores its own; those of ranks of other nodes the first process that asks,
- * where this node sees the file. One that begins at its start restores nothing, and is told of its
- * own. */
-static bool is_for(const struct rz_file_marks *marks, const struct file_mark *mark,
+/* A rank of this node restores its own; those of a rank of another node the first process that
+ * asks, where this node sees the files. One process gets all of a rank, and brings them in order.
+ * One that begins at its start restores nothing, and is told of its own. */
+static bool is_for(struct rz_file_marks *marks, const struct file_mark *mark,
                    const struct rz_child *p, const struct rz_link_file_mark_ask *asked)
 {
+    struct rank_marks *of = &marks->ranks[mark->rank];
     bool here = marks->own->membership.slots[mark->rank].node == marks->own->job.node;
-    return here || asked->since == 0 ? mark->rank == p->rank : mark->given < asked->epoch;
+    if (here || asked->since == 0) {
+        return mark->rank == p->rank;
+    }
+    if (of->given < asked->epoch) {
+        of->given = asked->epoch;
+        of->taker = p->rank;
+    }
+    return of->given == asked->epoch && of->taker == p->rank;
 }
 
 /* The first one that may have a greater number than this one, which was given before. */
@@ -449,9 +558,10 @@ static bool on_ask_mark(void *arg, struct rz_child *p, const struct rz_link_mess
         if (mark->number > asked->after && mark->moment >= asked->since &&
             is_for(marks, mark, p, asked)) {
             const struct rz_file_mark *file = &mark->file;
-            mark->given = asked->epoch;
-            answer.file_mark_is =
-                (struct rz_link_file_mark_is){.number = mark->number, RZ_FILE_MARK_MEMBERS(file)};
+            answer.file_mark_is = (struct rz_link_file_mark_is){.number = mark->number,
+                                                                .rank = mark->rank,
+                                                                .moment = mark->moment,
+                                                                RZ_FILE_MARK_MEMBERS(file)};
             break;
         }
     }
@@ -462,11 +572,11 @@ static bool on_ask_mark(void *arg, struct rz_child *p, const struct rz_link_mess
 /* ---- Begin and end ---- */
 
 /* The variable makes it less, for tests. */
-static uint32_t marks_each(void)
+static uint32_t at_most(const char *variable, uint32_t bound)
 {
-    const char *text = getenv("RZ_FILE_MARKS_EACH");
+    const char *text = getenv(variable);
     unsigned long each = text ? strtoul(text, NULL, 10) : 0;
-    return each > 0 && each < RZ_FILE_MARKS_EACH ? (uint32_t)each : RZ_FILE_MARKS_EACH;
+    return each > 0 && each < bound ? (uint32_t)each : bound;
 }
 
 rz_status_t rz_file_marks_open(struct rz_file_marks **result,
@@ -482,7 +592,8 @@ rz_status_t rz_file_marks_open(struct rz_file_marks **result,
     }
     marks->config = *config;
     marks->own = config->own;
-    marks->each = marks_each();
+    marks->each = at_most("RZ_FILE_MARKS_EACH", RZ_FILE_MARKS_EACH);
+    marks->contents_each = at_most("RZ_FILE_CONTENTS_EACH", RZ_FILE_CONTENTS_EACH);
     marks->ranks = calloc(config->own->job.n_slots, sizeof(*marks->ranks));
     if (!marks->ranks) {
         free(marks);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * In a job that rewinds: how long files were before a process wrote to them that its image does not
- * have open (mpi/rewind/closed_files.h). A mark is with the daemon of the process, and with that of
- * another node, before the process writes: so it outlives either. After a failure the processes in
- * the place of all ranks ask for the marks of what is rolled back, and cut the files, before the
- * epoch begins.
+ * have open, and what was in small ones before it changed them (mpi/rewind/closed_files.h). A mark
+ * is with the daemon of the process, and with that of another node, before the process writes: so
+ * it outlives either. After a failure the processes in the place of all ranks ask for the marks of
+ * what is rolled back, and restore the files, before the epoch begins.
  *
  * A mark belongs to the moment of the last snapshot before it; one of a file that was emptied, to
  * that of the last one that had the file open, which is of no use then. It is needed as long as the
  * job may go back to that snapshot, or to an earlier one. A daemon keeps RZ_FILE_MARKS_EACH of each
  * rank. Of more those are forgotten whose file was created after the snapshot and is gone; then the
- * oldest of this rank are dropped, and the job does not go back to a snapshot before them.
+ * oldest of this rank are dropped, and the job does not go back to a snapshot before them. So it is
+ * with what was in files, of which a daemon keeps RZ_FILE_CONTENTS_EACH bytes of each rank: the
+ * oldest marks lose it.
  */
 #ifndef RZ_DAEMON_FILE_MARKS_H
 #define RZ_DAEMON_FILE_MARKS_H
@@ -21,7 +23,8 @@
 
 struct rz_file_marks;
 
-#define RZ_FILE_MARKS_EACH 16384 /* of each rank, that a daemon keeps */
+#define RZ_FILE_MARKS_EACH 16384          /* of each rank, that a daemon keeps */
+#define RZ_FILE_CONTENTS_EACH (16u << 20) /* bytes of what was in files, of each rank */
 
 struct rz_file_marks_config {
     const struct rz_own_node *own;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of files that were opened for writing, and the marks of those that were not in it. */
+/* The list of files that were opened for writing, the marks of those that were not in it, and of
+ * those that were changed. */
 #include "mpi/rewind/closed_files.h"
 
+#include "base/random.h"
 #include "mpi/engine/engine.h"
 #include "mpi/rewind/file_opens.h"
 #include "port/descriptor.h"
@@ -15,20 +17,46 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* An image has the length of so many files at most. One that is no longer in the list is marked
  * again when it is opened again. */
 enum { CLOSED_MAX = 1024 };
 
+/* So many files are known to have been changed or read since the last snapshot; a power of two is
+ * twice as many. */
+enum { SEEN_MAX = 1024, SEEN_SLOTS = 2 * SEEN_MAX };
+
 /* The daemon answers at once, or has ended; what is not confirmed then is known to it alone. */
 enum { CONFIRMED_WITHIN_MS = 30000 };
+
+/* Bytes of a message with a mark, beside path and content. */
+enum { OTHER_MEMBERS = 256 };
+
+/* A hash table of files. */
+struct seen_files {
+    struct seen_file {
+        uint64_t device, inode, made_ns; /* inode 0: the place is free; made_ns 0: not known */
+        uint64_t bytes;   /* in the list of those that were appended to: what it had before */
+        uint64_t read[2]; /* in that of those that were read, by enum rz_file_reading: 1 and the
+                             moment before that; 0: it was not */
+    } slot[SEEN_SLOTS];
+    uint32_t n;
+    uint64_t others; /* 1 and the moment after which others may have been seen; 0: there are none */
+};
 
 static struct {
     pthread_mutex_t lock;
     bool led, active;
     pid_t pid; /* a forked child is no process of the job */
     uint64_t moment;
+    uint64_t moment_ns;         /* by the clock: when it was */
+    struct seen_files changed;  /* since then: what was in them is known, or nobody needs it */
+    struct seen_files appended; /* since then, for the first time */
+    struct seen_files read;     /* at any time */
+    uint8_t content[RZ_FILE_CONTENT_MAX];
+    uint8_t message[RZ_FILE_CONTENT_MAX + RZ_FILE_PATH_BYTES + OTHER_MEMBERS];
     struct rz_image_closed closed[CLOSED_MAX]; /* [n] */
     uint64_t opened[CLOSED_MAX];               /* the moment before it was opened last */
     uint32_t n;
@@ -99,6 +127,69 @@ static void forget_some(void)
     marks.n = kept;
 }
 
+/* ---- Files that were seen since the last snapshot ---- */
+
+/* Its place, or a free one. */
+static struct seen_file *seen_place(struct seen_files *seen, uint64_t device, uint64_t inode)
+{
+    uint64_t at = rz_mix(device, inode);
+    while (seen->slot[at % SEEN_SLOTS].inode != 0 &&
+           (seen->slot[at % SEEN_SLOTS].inode != inode ||
+            seen->slot[at % SEEN_SLOTS].device != device)) {
+        at++;
+    }
+    return &seen->slot[at % SEEN_SLOTS];
+}
+
+static void seen_add(struct seen_files *seen, const struct seen_file *file)
+{
+    struct seen_file *place = seen_place(seen, file->device, file->inode);
+    if (place->inode == 0 && seen->n == SEEN_MAX) {
+        seen->others = marks.moment + 1;
+        return;
+    }
+    seen->n += place->inode == 0;
+    *place = *file;
+}
+
+static void seen_forget(struct seen_files *seen)
+{
+    if (seen->n > 0) {
+        *seen = (struct seen_files){.n = 0};
+    }
+}
+
+static void note_read(uint64_t device, uint64_t inode, enum rz_file_reading reading)
+{
+    struct seen_file file = *seen_place(&marks.read, device, inode);
+    file.device = device;
+    file.inode = inode;
+    file.read[reading] = marks.moment + 1;
+    seen_add(&marks.read, &file);
+}
+
+/* 1 and the last moment after which this process may have read the file; 0: it has not. */
+static uint64_t read_after(const struct stat *st, enum rz_file_change change)
+{
+    const struct seen_file *file = seen_place(&marks.read, st->st_dev, st->st_ino);
+    uint64_t after = marks.read.others > file->read[RZ_FILE_READ_ONLY]
+                         ? marks.read.others
+                         : file->read[RZ_FILE_READ_ONLY];
+    /* Within an opening for reading and writing nobody sees who reads, and who only appends. */
+    return change != RZ_FILE_WRITTEN && file->read[RZ_FILE_READ_AND_WRITTEN] > after
+               ? file->read[RZ_FILE_READ_AND_WRITTEN]
+               : after;
+}
+
+/* Half of the list is enough. Then any file may have been read before. */
+static void forget_read(uint64_t before)
+{
+    if (marks.read.n > SEEN_MAX / 2) {
+        seen_forget(&marks.read);
+        marks.read.others = before + 1;
+    }
+}
+
 /* ---- Marks ---- */
 
 static void tell_mark(uint64_t moment, const struct rz_file_mark *mark)
@@ -107,7 +198,8 @@ static void tell_mark(uint64_t moment, const struct rz_file_mark *mark)
                                       .file_mark = {.moment = moment, RZ_FILE_MARK_MEMBERS(mark)}};
     int confirmed = -1;
     bool waits = rz_event_fd_make(&confirmed) == RZ_OK;
-    rz_status_t status = rz_link_send_small(rz_engine.link, &message, waits ? confirmed : -1);
+    rz_status_t status = rz_link_send_through(rz_engine.link, &message, waits ? confirmed : -1,
+                                              marks.message, sizeof(marks.message));
     if (waits && status == RZ_OK) {
         rz_descriptor_await(&confirmed, 1, CONFIRMED_WITHIN_MS);
     }
@@ -164,6 +256,72 @@ static void opening_makes(int folder, const char *path)
     }
 }
 
+/* A file that was made since the last snapshot had no content then. */
+static void note_changed(const struct rz_file_mark *mark)
+{
+    seen_add(&marks.changed, &(struct seen_file){.device = mark->device,
+                                                 .inode = mark->inode,
+                                                 .made_ns = mark->made_ns});
+}
+
+static bool was_changed(const struct rz_file_mark *mark)
+{
+    const struct seen_file *file = seen_place(&marks.changed, mark->device, mark->inode);
+    return file->inode != 0 && file->made_ns == mark->made_ns;
+}
+
+/* If it is one that this process has read, the images before that need what was in it. */
+static void large_file_changes(int folder, const char *path, const struct stat *st,
+                               enum rz_file_change change)
+{
+    struct rz_file_mark mark;
+    char name[RZ_FILE_PATH_BYTES];
+    uint64_t after = read_after(st, change);
+    bool follows = change != RZ_FILE_REPLACED;
+    if (change == RZ_FILE_MOVED) {
+        return;
+    }
+    if (after > 0 && rz_file_mark_hold(folder, path, follows, &mark, name, marks.content)) {
+        tell_mark(after - 1, &mark);
+        rz_kill_here(RZ_KILL_FILE_KEPT);
+    }
+    if (after > 0 || change == RZ_FILE_CUT_SHORT) { /* it has what the program writes again */
+        seen_add(&marks.changed, &(struct seen_file){.device = st->st_dev, .inode = st->st_ino});
+    }
+}
+
+/* What is in it is kept before it is lost. */
+static void opening_changes(int folder, const char *path, const struct stat *st,
+                            enum rz_file_change change)
+{
+    struct rz_file_mark mark;
+    char name[RZ_FILE_PATH_BYTES];
+    bool follows = change == RZ_FILE_CUT_SHORT || change == RZ_FILE_WRITTEN;
+    if (!marks.active || seen_place(&marks.changed, st->st_dev, st->st_ino)->inode != 0) {
+        return;
+    }
+    if (st->st_size > RZ_FILE_CONTENT_MAX) {
+        large_file_changes(folder, path, st, change);
+        return;
+    }
+    if (!rz_file_mark_hold(folder, path, follows, &mark, name, marks.content)) {
+        return;
+    }
+    const struct seen_file *appended = seen_place(&marks.appended, mark.device, mark.inode);
+    if (appended->inode != 0 && appended->made_ns == mark.made_ns &&
+        appended->bytes < mark.content_length) {
+        mark.content_length = (uint32_t)(mark.bytes = appended->bytes);
+    }
+    bool unread = change != RZ_FILE_WRITTEN && read_after(st, change) == 0;
+    bool is_new = mark.flags & RZ_FILE_LOCAL && mark.made_ns > marks.moment_ns;
+    mark.flags |= (unread ? RZ_FILE_UNREAD : 0) | (is_new ? RZ_FILE_NEW : 0);
+    if (change != RZ_FILE_MOVED || !is_new) {
+        tell_mark(marks.moment, &mark);
+        rz_kill_here(RZ_KILL_FILE_KEPT);
+    }
+    note_changed(&mark);
+}
+
 static void tell_opened(int fd, bool created)
 {
     struct rz_file_mark mark;
@@ -171,29 +329,86 @@ static void tell_opened(int fd, bool created)
     if (created) {
         rz_kill_here(RZ_KILL_FILE_MADE);
     }
-    if (rz_file_mark_take(fd, &mark, path) && !is_known(&mark)) {
+    if (!rz_file_mark_take(fd, &mark, path)) {
+        return;
+    }
+    if (!is_known(&mark)) {
         mark.flags |= created ? RZ_FILE_CREATED : 0;
-        tell_mark(marks.moment, &mark);
+        if (created || !was_changed(&mark)) {
+            tell_mark(marks.moment, &mark);
+        }
         remember(&mark);
     }
+    if (created) {
+        note_changed(&mark);
+    } else if (seen_place(&marks.appended, mark.device, mark.inode)->inode == 0) {
+        seen_add(&marks.appended, &(struct seen_file){.device = mark.device,
+                                                      .inode = mark.inode,
+                                                      .made_ns = mark.made_ns,
+                                                      .bytes = mark.bytes});
+    }
+}
+
+static void note_begun(int fd)
+{
+    struct rz_file_mark mark;
+    char path[RZ_FILE_PATH_BYTES];
+    if (rz_file_mark_take(fd, &mark, path)) {
+        note_changed(&mark);
+    }
+}
+
+static void opening_leaves(void)
+{
+    pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
+    pthread_mutex_unlock(&marks.lock);
+    pthread_setcancelstate(cancel_before, NULL);
+    inside = false;
 }
 
 static void opening_over(int fd, enum rz_file_opening opening)
 {
     int error = errno;
-    if (fd >= 0 && marks.active && opening == RZ_FILE_SHORTENED) {
-        tell_shortened(fd);
-    } else if (fd >= 0 && marks.active) {
-        tell_opened(fd, opening == RZ_FILE_WAS_MADE);
+    if (fd >= 0 && marks.active) {
+        switch (opening) {
+        case RZ_FILE_SHORTENED:
+            tell_shortened(fd);
+            break;
+        case RZ_FILE_BEGUN:
+            note_begun(fd);
+            break;
+        default:
+            tell_opened(fd, opening == RZ_FILE_WAS_MADE);
+        }
     }
-    pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
-    pthread_mutex_unlock(&marks.lock);
-    pthread_setcancelstate(cancel_before, NULL);
-    inside = false;
+    opening_leaves();
     errno = error;
 }
 
-static const struct rz_file_opens opens = {opening_enters, opening_makes, opening_over};
+/* Of one that was changed since the snapshot it reads what it has written, or what is kept. */
+static void opening_reads(int fd, enum rz_file_reading reading)
+{
+    int error = errno;
+    struct stat st;
+    if (opening_enters()) {
+        if (marks.active && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+            seen_place(&marks.changed, st.st_dev, st.st_ino)->inode == 0) {
+            note_read(st.st_dev, st.st_ino, reading);
+        }
+        opening_leaves();
+    }
+    errno = error;
+}
+
+static const struct rz_file_opens opens = {opening_enters, opening_makes, opening_changes,
+                                           opening_over, opening_reads};
+
+static uint64_t by_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now); /* that of file systems is never ahead of it */
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
 
 void rz_closed_files_begin(void)
 {
@@ -201,6 +416,7 @@ void rz_closed_files_begin(void)
     pthread_mutex_lock(&marks.lock);
     rz_file_opens_lead(&opens);
     marks.led = marks.active = true;
+    marks.moment_ns = by_clock();
     marks.pid = getpid();
     pthread_mutex_unlock(&marks.lock);
     inside = false;
@@ -221,7 +437,11 @@ const struct rz_image_closed *rz_closed_files_hold(uint64_t moment, uint32_t *n)
     pthread_mutex_lock(&marks.lock);
     rz_file_opens_lead(&opens);
     forget_some();
+    forget_read(marks.moment);
     marks.moment = moment;
+    marks.moment_ns = by_clock();
+    seen_forget(&marks.changed);
+    seen_forget(&marks.appended);
     *n = marks.n;
     return marks.closed;
 }
@@ -258,9 +478,11 @@ void rz_closed_files_go_on(void)
 
 struct asked_mark {
     bool answered;
-    uint64_t number;
+    uint64_t number, moment;
+    uint32_t rank;
     struct rz_file_mark mark;
     char path[RZ_FILE_PATH_BYTES];
+    uint8_t content[RZ_FILE_CONTENT_MAX];
 };
 
 static void on_mark_is(void *arg, const struct rz_link_message *message, const int *fds,
@@ -271,10 +493,17 @@ static void on_mark_is(void *arg, const struct rz_link_message *message, const i
     for (unsigned i = 0; i < n_fds; i++) {
         close(fds[i]);
     }
+    uint32_t bytes =
+        is->content_length < RZ_FILE_CONTENT_MAX ? is->content_length : RZ_FILE_CONTENT_MAX;
     snprintf(asked->path, sizeof(asked->path), "%s", is->path);
+    memcpy(asked->content, is->content, bytes);
     asked->mark = (struct rz_file_mark){RZ_FILE_MARK_MEMBERS(is)};
     asked->mark.path = asked->path;
+    asked->mark.content = asked->content;
+    asked->mark.content_length = bytes;
     asked->number = is->number;
+    asked->moment = is->moment;
+    asked->rank = is->rank;
     asked->answered = true;
 }
 
@@ -293,39 +522,133 @@ static bool next_mark(struct rz_link *link, uint32_t epoch, uint64_t since,
     return *status == RZ_OK && asked->number != 0;
 }
 
+/* What becomes of a file that is not as its mark says. */
+static const char *why_not(const struct rz_file_mark *mark, enum rz_file_mark_result result)
+{
+    bool content = mark->flags & RZ_FILE_CONTENT;
+    return result == RZ_FILE_ANOTHER ? "is another file now"
+           : result == RZ_FILE_LOST
+               ? (content ? "had content that is not kept" : "was emptied or cut after it")
+           : content ? "cannot get back the content that it had"
+                     : "cannot be cut to the length that it had";
+}
+
+/* One of all that are restored. */
+struct known_mark {
+    struct known_mark *next;
+    uint64_t moment, number;
+    struct rz_file_mark mark;
+    char bytes[]; /* its path and its content */
+};
+
+static struct known_mark *known_mark_of(const struct asked_mark *asked)
+{
+    size_t path = strlen(asked->path) + 1;
+    struct known_mark *known = malloc(sizeof(*known) + path + asked->mark.content_length);
+    if (known) {
+        *known = (struct known_mark){
+            .moment = asked->moment, .number = asked->number, .mark = asked->mark};
+        memcpy(known->bytes, asked->path, path);
+        memcpy(known->bytes + path, asked->content, asked->mark.content_length);
+        known->mark.path = known->bytes;
+        known->mark.content = (const uint8_t *)known->bytes + path;
+    }
+    return known;
+}
+
+/* Newest first, as changes are undone: what a file had at the first one is restored last. */
+static int compare_known(const void *a, const void *b)
+{
+    const struct known_mark *x = *(struct known_mark *const *)a,
+                            *y = *(struct known_mark *const *)b;
+    return x->moment != y->moment ? (x->moment < y->moment) - (x->moment > y->moment)
+                                  : (x->number < y->number) - (x->number > y->number);
+}
+
+/* All of them, in that order; the process becomes an image, or ends, so nothing is freed. NULL:
+ * *status says why. */
+static struct known_mark **known_marks(struct rz_link *link, uint32_t epoch, uint64_t since,
+                                       size_t *n, rz_status_t *status)
+{
+    struct asked_mark asked = {.number = 0};
+    struct known_mark *last = NULL, **all = NULL;
+    *n = 0;
+    for (; next_mark(link, epoch, since, &asked, status); ++*n) {
+        struct known_mark *known = known_mark_of(&asked);
+        if (!known) {
+            *status = RZ_ERR_NO_MEMORY;
+            return NULL;
+        }
+        known->next = last;
+        last = known;
+    }
+    if (*status == RZ_OK && !(all = malloc((*n + 1) * sizeof(struct known_mark *)))) {
+        *status = RZ_ERR_NO_MEMORY;
+    }
+    for (size_t i = 0; all && i < *n; i++, last = last->next) {
+        all[i] = last;
+    }
+    if (all) {
+        qsort(all, *n, sizeof(struct known_mark *), compare_known);
+    }
+    return all;
+}
+
 rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64_t since, char *why,
                                     size_t max)
 {
-    struct asked_mark asked = {.number = 0};
+    uint64_t round = rz_mix(rz_link_info(link)->self.job, epoch) | 1;
     rz_status_t status;
-    while (next_mark(link, epoch, since, &asked, &status)) {
-        enum rz_file_mark_result result = rz_file_mark_restore(&asked.mark, true);
+    size_t n;
+    struct known_mark **all = known_marks(link, epoch, since, &n, &status);
+    if (!all) {
+        snprintf(why, max, "%s", rz_status_text(status));
+        return status;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct rz_file_mark *mark = &all[i]->mark;
+        enum rz_file_mark_result result = rz_file_mark_restore(mark, round);
         if (result != RZ_FILE_AS_MARKED && result != RZ_FILE_CUT) {
-            snprintf(why, max, "%s, which was written to after it, %s", asked.path,
-                     result == RZ_FILE_ANOTHER ? "is another file now"
-                     : result == RZ_FILE_LOST  ? "was emptied or cut after it"
-                                               : "cannot be cut to the length that it had");
+            snprintf(why, max, "%s, which was written to after it, %s", mark->path,
+                     why_not(mark, result));
             return RZ_ERR_UNSUPPORTED;
         }
     }
-    if (status != RZ_OK) {
-        snprintf(why, max, "%s", rz_status_text(status));
-    }
-    return status;
+    return RZ_OK;
+}
+
+/* The program finds it as it has left it. What it had not read it writes again as it did before. */
+static bool is_left(const struct rz_file_mark *mark)
+{
+    enum rz_file_mark_result result = rz_file_mark_restore(mark, 0);
+    return !(mark->flags & RZ_FILE_UNREAD) && result != RZ_FILE_AS_MARKED &&
+           (result != RZ_FILE_LOST || mark->flags & RZ_FILE_CONTENT);
 }
 
 void rz_closed_files_tell(struct rz_link *link, uint32_t epoch)
 {
     struct asked_mark asked = {.number = 0};
+    char first[RZ_FILE_PATH_BYTES], more[64] = "";
+    bool content = false;
+    uint32_t rank = rz_link_info(link)->self.rank, n = 0;
     rz_status_t status;
     while (next_mark(link, epoch, 0, &asked, &status)) {
-        enum rz_file_mark_result result = rz_file_mark_restore(&asked.mark, false);
-        if (result != RZ_FILE_AS_MARKED && result != RZ_FILE_LOST) {
-            fprintf(stderr,
-                    "rhizome: rank %u begins again from its start, and %s has what was appended to "
-                    "it before\n",
-                    rz_link_info(link)->self.rank, asked.path);
-            return;
+        if (asked.rank != rank || !is_left(&asked.mark)) {
+            continue; /* of a rank that was on this node or the one before, which says it itself */
         }
+        if (n == 0) {
+            snprintf(first, sizeof(first), "%s", asked.path);
+            content = asked.mark.flags & RZ_FILE_CONTENT;
+        }
+        n += n == 0 || strcmp(first, asked.path) != 0;
+    }
+    if (n > 1) {
+        snprintf(more, sizeof(more), "; so it is with %u more", n - 1);
+    }
+    if (n > 0) {
+        fprintf(
+            stderr,
+            "rhizome: rank %u begins again from its start, and %s has what was %s it before%s\n",
+            rank, first, content ? "written to" : "appended to", more);
     }
 }

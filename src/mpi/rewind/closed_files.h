@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files that the program opens, appends to and closes between two snapshots. An image has the files
+ * Files that the program opens, writes to and closes between two snapshots. An image has the files
  * that are open; of others it has the length, if this process has written to them before. Of one
  * that it opens for writing for the first time the daemons get a mark before the program writes
  * (daemon/service/file_marks.h): which file it is, and how long; and one before that it is about to
  * make it, if it is not there. A process that continues from an image cuts all these files before
  * any rank goes on.
  *
+ * What is in a small file (RZ_FILE_CONTENT_MAX) goes to the daemons before the program changes it
+ * for the first time after a snapshot: empties or cuts it, opens it to write anywhere in it, gives
+ * its name to another file, or another name to it. A process that continues from the image writes
+ * it back. Of a larger file they get a mark without content if the program has opened it for
+ * reading since the snapshot: then it may depend on what is gone, and the image is not restored. If
+ * it has not, it writes the file again when it runs again, as it did before.
+ *
  * Calls that open files are led here (port/redirect.h) from MPI_Init to MPI_Finalize, in a job that
- * rewinds. A file that is emptied as it is opened ("w") is left alone: the program empties it again
- * when it runs again. But if an image has it open, what it had is gone that the image needs, and
- * the daemons get a mark of that image's moment: it is not restored. So it is with ftruncate.
+ * rewinds. If an image has a file open that is emptied ("w", ftruncate), what it had is gone that
+ * the image needs, and the daemons get a mark of that image's moment: it is not restored.
  */
 #ifndef RZ_MPI_CLOSED_FILES_H
 #define RZ_MPI_CLOSED_FILES_H
@@ -28,12 +34,13 @@ const struct rz_image_closed *rz_closed_files_hold(uint64_t moment, uint32_t *n)
 void rz_closed_files_go_on(void); /* in this process, or in the restored one */
 
 /* In a new process, before it becomes an image of that moment: cuts the files that were appended to
- * since. RZ_ERR_UNSUPPORTED: *why says what is in the way. */
+ * since, and writes back what was in others. RZ_ERR_UNSUPPORTED: *why says what is in the way. */
 rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64_t since, char *why,
                                     size_t max);
 
-/* In one that begins at its start: says which files have what the failed run has appended. They
- * cannot be cut, since other ranks may have begun to write. */
+/* In one that begins at its start: says which files have what this rank has written in the failed
+ * run, the first one and how many more. They cannot be cut, since other ranks may have begun to
+ * write. */
 void rz_closed_files_tell(struct rz_link *link, uint32_t epoch);
 
 #endif

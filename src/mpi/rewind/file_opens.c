@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stands in the place of open, fopen, ftruncate and the like: does the same, and tells of what is
- * written and what is cut. */
+/* Stands in the place of open, fopen, ftruncate, rename and the like: does the same, and tells of
+ * what is read, written and cut. */
 #include "mpi/rewind/file_opens.h"
 
 #include "port/redirect.h"
@@ -24,10 +24,14 @@ static FILE *led_freopen(const char *path, const char *mode, FILE *stream);
 static int led_creat(const char *path, mode_t mode);
 static int led_truncate(const char *path, off_t bytes);
 static int led_ftruncate(int fd, off_t bytes);
+static int led_rename(const char *from, const char *to);
+static int led_renameat(int from_folder, const char *from, int to_folder, const char *to);
+static int led_renameat2(int from_folder, const char *from, int to_folder, const char *to,
+                         unsigned flags);
 
 /* Files of any size: on this processor there is no difference. The names with 2 are those of
  * programs that were compiled with checks (_FORTIFY_SOURCE). */
-enum { OPEN, OPENAT, FOPEN, FREOPEN, TRUNCATE, FTRUNCATE };
+enum { OPEN, OPENAT, FOPEN, FREOPEN, TRUNCATE, FTRUNCATE, RENAME, RENAMEAT, RENAMEAT2 };
 static struct rz_redirect calls[] = {
     [OPEN] = {.name = "open", .to = (void (*)(void))led_open},
     [OPENAT] = {.name = "openat", .to = (void (*)(void))led_openat},
@@ -35,6 +39,9 @@ static struct rz_redirect calls[] = {
     [FREOPEN] = {.name = "freopen", .to = (void (*)(void))led_freopen},
     [TRUNCATE] = {.name = "truncate", .to = (void (*)(void))led_truncate},
     [FTRUNCATE] = {.name = "ftruncate", .to = (void (*)(void))led_ftruncate},
+    [RENAME] = {.name = "rename", .to = (void (*)(void))led_rename},
+    [RENAMEAT] = {.name = "renameat", .to = (void (*)(void))led_renameat},
+    [RENAMEAT2] = {.name = "renameat2", .to = (void (*)(void))led_renameat2},
     {.name = "open64", .to = (void (*)(void))led_open},
     {.name = "openat64", .to = (void (*)(void))led_openat},
     {.name = "fopen64", .to = (void (*)(void))led_fopen},
@@ -65,25 +72,35 @@ void rz_file_opens_lead(const struct rz_file_opens *opens)
 struct opening {
     bool tells;
     enum rz_file_opening how;
+    bool reads;
+    enum rz_file_reading reading;
 };
 
 /* What the caller wants. */
-enum { WRITES = 1, CREATES = 2, EMPTIES = 4 };
+enum { WRITES = 1, CREATES = 2, EMPTIES = 4, READS = 8, APPENDS = 16, EXCLUSIVE = 32 };
+
+static enum rz_file_opening how_opened(bool there, int wants)
+{
+    return wants & EMPTIES ? (there ? RZ_FILE_SHORTENED : RZ_FILE_BEGUN)
+                           : (there ? RZ_FILE_OPENED : RZ_FILE_WAS_MADE);
+}
 
 static struct opening opening_begins(int folder, const char *path, int wants)
 {
     struct opening opening = {.tells = false};
     struct stat st;
     int error = errno;
+    opening.reads = wants & READS;
+    opening.reading = wants & (WRITES | EMPTIES) ? RZ_FILE_READ_AND_WRITTEN : RZ_FILE_READ_ONLY;
     if (wants & (WRITES | EMPTIES) && path && told->begin()) {
         bool there = fstatat(folder, path, &st, 0) == 0;
-        bool created = !there && errno == ENOENT && wants & CREATES && !(wants & EMPTIES);
-        opening.tells = created || (there && S_ISREG(st.st_mode));
-        opening.how = created           ? RZ_FILE_WAS_MADE
-                      : wants & EMPTIES ? RZ_FILE_SHORTENED
-                                        : RZ_FILE_OPENED;
-        if (created) {
+        bool created = !there && errno == ENOENT && wants & CREATES;
+        opening.tells = created || (there && S_ISREG(st.st_mode) && !(wants & EXCLUSIVE));
+        opening.how = how_opened(there, wants);
+        if (created && !(wants & EMPTIES)) {
             told->makes(folder, path);
+        } else if (opening.tells && there && !(wants & APPENDS && !(wants & EMPTIES))) {
+            told->changes(folder, path, &st, wants & EMPTIES ? RZ_FILE_CUT_SHORT : RZ_FILE_WRITTEN);
         } else if (!opening.tells) { /* to open a pipe may take any time */
             told->end(-1, opening.how);
         }
@@ -97,26 +114,41 @@ static void opening_ends(const struct opening *opening, int fd)
     if (opening->tells) {
         told->end(fd, opening->how);
     }
+    if (opening->reads && fd >= 0) {
+        told->reads(fd, opening->reading);
+    }
+}
+
+/* Also for an open file that has no name that is known here. */
+static void cutting_begins(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        told->changes(fd, NULL, &st, RZ_FILE_CUT_SHORT);
+    }
 }
 
 static int flags_want(int flags)
 {
+    enum { ALONE = O_CREAT | O_EXCL };
     if (flags & (O_PATH | O_DIRECTORY) || (flags & O_TMPFILE) == O_TMPFILE) {
         return 0;
     }
-    int creates = flags & O_CREAT ? CREATES : 0;
-    return flags & O_TRUNC                   ? EMPTIES | creates
-           : (flags & O_ACCMODE) != O_RDONLY ? WRITES | creates
-                                             : 0;
+    int creates = (flags & O_CREAT ? CREATES : 0) | ((flags & ALONE) == ALONE ? EXCLUSIVE : 0) |
+                  (flags & O_APPEND ? APPENDS : 0) | ((flags & O_ACCMODE) != O_WRONLY ? READS : 0);
+    return creates | (flags & O_TRUNC ? EMPTIES : (flags & O_ACCMODE) != O_RDONLY ? WRITES : 0);
 }
 
 static int mode_wants(const char *mode)
 {
-    return !mode                                 ? 0
-           : mode[0] == 'w'                      ? EMPTIES | CREATES
-           : mode[0] == 'a'                      ? WRITES | CREATES
-           : mode[0] == 'r' && strchr(mode, '+') ? WRITES
-                                                 : 0;
+    if (!mode) {
+        return 0;
+    }
+    int more = (strchr(mode, '+') ? READS : 0) | (strchr(mode, 'x') ? EXCLUSIVE : 0);
+    return mode[0] == 'w'   ? EMPTIES | CREATES | more
+           : mode[0] == 'a' ? WRITES | CREATES | APPENDS | more
+           : mode[0] == 'r' ? READS | (more & READS ? WRITES : 0)
+                            : 0;
 }
 
 /* ---- The calls ---- */
@@ -183,7 +215,10 @@ static FILE *led_freopen(const char *path, const char *mode, FILE *stream)
 {
     struct opening opening = opening_begins(AT_FDCWD, path, mode_wants(mode));
     if (!path && mode_wants(mode) & EMPTIES) {
-        opening = (struct opening){told->begin(), RZ_FILE_SHORTENED};
+        opening = (struct opening){.tells = told->begin(), .how = RZ_FILE_SHORTENED};
+    }
+    if (!path && opening.tells) {
+        cutting_begins(fileno(stream));
     }
     FILE *file =
         ((FILE * (*)(const char *, const char *, FILE *)) calls[FREOPEN].was)(path, mode, stream);
@@ -216,9 +251,66 @@ static int led_truncate(const char *path, off_t bytes)
 static int led_ftruncate(int fd, off_t bytes)
 {
     bool tells = told->begin();
+    if (tells) {
+        cutting_begins(fd);
+    }
     int result = ((int (*)(int, off_t))calls[FTRUNCATE].was)(fd, bytes);
     if (tells) {
         told->end(result == 0 ? fd : -1, RZ_FILE_SHORTENED);
     }
     return result;
+}
+
+/* Both names may lose their file. */
+static bool renaming_begins(int from_folder, const char *from, int to_folder, const char *to,
+                            unsigned flags)
+{
+    struct stat moved, replaced;
+    int error = errno;
+    bool tells = from && to && told->begin();
+    if (tells && fstatat(from_folder, from, &moved, AT_SYMLINK_NOFOLLOW) == 0) {
+        bool there = fstatat(to_folder, to, &replaced, AT_SYMLINK_NOFOLLOW) == 0;
+        bool same = there && moved.st_ino == replaced.st_ino && moved.st_dev == replaced.st_dev;
+        bool fails = same || (there && flags & RENAME_NOREPLACE);
+        if (!fails && there && S_ISREG(replaced.st_mode)) {
+            told->changes(to_folder, to, &replaced, RZ_FILE_REPLACED);
+        }
+        if (!fails && S_ISREG(moved.st_mode)) {
+            told->changes(from_folder, from, &moved,
+                          flags & RENAME_EXCHANGE ? RZ_FILE_REPLACED : RZ_FILE_MOVED);
+        }
+    }
+    errno = error;
+    return tells;
+}
+
+static int renaming_ends(bool tells, int result)
+{
+    if (tells) {
+        told->end(-1, RZ_FILE_OPENED);
+    }
+    return result;
+}
+
+static int led_rename(const char *from, const char *to)
+{
+    bool tells = renaming_begins(AT_FDCWD, from, AT_FDCWD, to, 0);
+    return renaming_ends(tells, ((int (*)(const char *, const char *))calls[RENAME].was)(from, to));
+}
+
+static int led_renameat(int from_folder, const char *from, int to_folder, const char *to)
+{
+    bool tells = renaming_begins(from_folder, from, to_folder, to, 0);
+    return renaming_ends(tells,
+                         ((int (*)(int, const char *, int, const char *))calls[RENAMEAT].was)(
+                             from_folder, from, to_folder, to));
+}
+
+static int led_renameat2(int from_folder, const char *from, int to_folder, const char *to,
+                         unsigned flags)
+{
+    bool tells = renaming_begins(from_folder, from, to_folder, to, flags);
+    return renaming_ends(
+        tells, ((int (*)(int, const char *, int, const char *, unsigned))calls[RENAMEAT2].was)(
+                   from_folder, from, to_folder, to, flags));
 }

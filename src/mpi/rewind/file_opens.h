@@ -1,23 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls of libc that open files or cut them, as the program and its libraries make them. */
+/* The calls of libc that open files, cut them or give them another name, as the program and its
+ * libraries make them. */
 #ifndef RZ_MPI_FILE_OPENS_H
 #define RZ_MPI_FILE_OPENS_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 enum rz_file_opening {
     RZ_FILE_OPENED,    /* to write to it, and not emptied */
     RZ_FILE_WAS_MADE,  /* the same; there was no such file */
     RZ_FILE_SHORTENED, /* emptied as it was opened, or cut: what was there may be lost */
+    RZ_FILE_BEGUN,     /* the same; there was no such file */
 };
 
-/* Whoever opens a regular file for writing, or cuts it, does so between begin and end. begin false:
- * not this time; end is not called. makes: there is no such file, and one is made if that can be
- * done. end: fd below 0: it was not done. begin and end keep errno. */
+enum rz_file_change {
+    RZ_FILE_CUT_SHORT, /* it is emptied or cut */
+    RZ_FILE_WRITTEN,   /* it is opened to write anywhere in it */
+    RZ_FILE_REPLACED,  /* its name is given to another file */
+    RZ_FILE_MOVED,     /* it gets another name */
+};
+
+enum rz_file_reading { RZ_FILE_READ_ONLY, RZ_FILE_READ_AND_WRITTEN };
+
+/*
+ * Whoever opens a regular file for writing, cuts it, or gives it another name, does so between
+ * begin and end. begin false: not this time; end is not called.
+ *
+ *   makes    there is no such file, and one is made if that can be done
+ *   changes  a regular file that is there may lose what is in it; path NULL: the open file `folder`
+ *   end      fd below 0: it was not done, or is no opening
+ *
+ * reads stands alone, after the opening. begin, end and reads keep errno.
+ */
 struct rz_file_opens {
     bool (*begin)(void);
     void (*makes)(int folder, const char *path);
+    void (*changes)(int folder, const char *path, const struct stat *st,
+                    enum rz_file_change change);
     void (*end)(int fd, enum rz_file_opening opening);
+    void (*reads)(int fd, enum rz_file_reading reading);
 };
 
 /* Leads all calls there, also those of objects that were loaded since. */

@@ -16,6 +16,7 @@ static int nothing_left(void **state)
 {
     (void)state;
     unsetenv("RZ_FILE_MARKS_EACH");
+    unsetenv("RZ_FILE_CONTENTS_EACH");
     fake_assert_nothing_left("after the test");
     return 0;
 }
@@ -48,8 +49,8 @@ static void another_node_has_it_before_the_process_goes_on(void **state)
     (void)state;
     run(&job, 2, RZ_JOB_REWIND, "WORDS_0=join enter file-mark:5,100 wish wished:1 leave bye",
         "WORDS_1=join enter wished:1 file-marks:0 say:none file-marks:1 file-marks:1 leave bye");
-    fake_await_line(&job, 1, "marks\nnone 1 1 1");       /* those of others are not told, */
-    fake_await_line(&job, 1, "marks of-0:100\nmarks\n"); /* but restored, once in each epoch */
+    fake_await_line(&job, 1, "marks\nnone 1 1 1"); /* those of others are not told, */
+    fake_await_line(&job, 1, "marks of-0:100\nmarks of-0:100\n"); /* but restored, by one process */
     await_both_ends(&job);
 }
 
@@ -88,6 +89,58 @@ static void files_that_are_gone_push_no_mark_out(void **state)
         "WORDS_1=join enter file-mark:5,7 wish wished:1 leave bye");
     fake_await_line(&job, 0, "marks of-1:7 of-0:100");
     await_both_ends(&job);
+}
+
+/* The first content of a moment; and no more of it than the file had when it was marked first. */
+static void the_content_is_kept_by_two_nodes(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    run(&job, 2, RZ_JOB_REWIND,
+        "WORDS_0=join enter file-content:5,1 file-again:5,1 file-length:5,1 file-again:6,1 "
+        "file-length:6,2 file-content:6,2 wish wished:1 file-marks:5 leave bye",
+        "WORDS_1=join enter wished:1 file-marks:6 leave bye");
+    fake_await_line(&job, 0, "marks of-0-1=content of-0-1=another of-0-2=con");
+    fake_await_line(&job, 1, "marks of-0-1=another of-0-2=con");
+    await_both_ends(&job);
+}
+
+/* Room for two at each node: the oldest one loses it. Each rank has its own room. */
+static void the_oldest_content_is_dropped(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    setenv("RZ_FILE_CONTENTS_EACH", "14", 1);
+    run(&job, 2, RZ_JOB_REWIND,
+        "WORDS_0=join enter file-content:5,1 file-content:5,2 file-marks:5 file-content:6,3 "
+        "file-marks:5 file-marks:6 wish wished:1 leave bye",
+        "WORDS_1=join enter wished:1 file-content:7,7 file-marks:5 leave bye");
+    fake_await_line(&job, 0, "marks of-0-1=content of-0-2=content");
+    fake_await_line(&job, 0, "marks of-0-1! of-0-2=content of-0-3=content");
+    fake_await_line(&job, 0, "marks of-0-3=content");
+    fake_await_line(&job, 1, "marks of-0-1! of-0-2=content of-0-3=content of-1-7=content");
+    await_both_ends(&job);
+}
+
+/* Its sender is no process of this library; the daemon and the other rank go on. */
+static void too_long_a_content_ends_its_process(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    job.flags = RZ_JOB_REWIND;
+    fake_run(&job, 2,
+             ARGUMENTS("sh", "-c",
+                       "case $RZ_INCARNATION.$RZ_RANK in"
+                       "  1.0) exec " TEST_HELPER
+                       " join repairing enter file-lost:5 say:wrong serve;;"
+                       "  1.1) exec " TEST_HELPER " join repairing enter serve;;"
+                       "esac;"
+                       "exec " TEST_HELPER " join repairing want got:0 enter say:anew serve"));
+    fake_await_line(&job, 0, "anew 0 2 2");
+    fake_await_line(&job, 1, "anew 1 2 2");
+    fake_vanish(&job);
+    fake_free(&job);
 }
 
 static bool is_given_up(const struct rz_launch_message *message, const void *arg)
@@ -147,6 +200,9 @@ int main(void)
         cmocka_unit_test_teardown(each_rank_of_a_node_is_told_its_own, nothing_left),
         cmocka_unit_test_teardown(only_those_of_what_is_rolled_back, nothing_left),
         cmocka_unit_test_teardown(files_that_are_gone_push_no_mark_out, nothing_left),
+        cmocka_unit_test_teardown(the_content_is_kept_by_two_nodes, nothing_left),
+        cmocka_unit_test_teardown(the_oldest_content_is_dropped, nothing_left),
+        cmocka_unit_test_teardown(too_long_a_content_ends_its_process, nothing_left),
         cmocka_unit_test_teardown(without_a_mark_no_image_is_restored, nothing_left),
     };
     fake_adopt();

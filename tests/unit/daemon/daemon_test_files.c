@@ -4,10 +4,15 @@
  *
  *   file-mark:M,B   marks a file as B bytes long after the snapshot of moment M, and waits until
  *                   that is confirmed; exits with 82 when that takes too long
+ *   file-content:M,N  marks file N with its content, which is "content"
+ *   file-again:M,N    the same with "another"
+ *   file-length:M,N   marks file N as 3 bytes long
+ *   file-lost:M       the same of one whose content is too long for a mark by one byte
  *   other-marks:M,N marks N files as there before, each of another name
  *   new-files:M,N   makes N files one after the other, marks each as created after the snapshot of
  *                   moment M, and removes it
- *   file-marks:M    asks for all marks of moment M and later, and writes them as "marks NAME:B ..."
+ *   file-marks:M    asks for all marks of moment M and later, and writes them as "marks NAME:B
+ * ...", those with content as "NAME=CONTENT", those that cannot be restored as "NAME!"
  */
 #include "base/assert.h"
 #include "daemon_test_helper.h"
@@ -23,7 +28,8 @@
 
 static struct {
     uint64_t number, bytes;
-    char path[64];
+    uint32_t flags;
+    char path[64], content[16];
     bool told;
 } mark;
 
@@ -33,7 +39,8 @@ static void tell_mark(uint64_t moment, const struct rz_file_mark *file)
         .type = RZ_LINK_FILE_MARK, .file_mark = {.moment = moment, RZ_FILE_MARK_MEMBERS(file)}};
     int confirmed;
     rz_assert(rz_event_fd_make(&confirmed) == RZ_OK);
-    rz_assert(rz_link_send_small(helper_link, &message, confirmed) == RZ_OK);
+    static uint8_t room[RZ_LINK_MESSAGE_MAX];
+    rz_assert(rz_link_send_through(helper_link, &message, confirmed, room, sizeof(room)) == RZ_OK);
     if (rz_descriptor_await(&confirmed, 1, TEST_HANG_MS) == 0) {
         exit(82);
     }
@@ -45,6 +52,20 @@ static void mark_file(uint64_t moment, uint64_t bytes)
     char path[64];
     snprintf(path, sizeof(path), "/of-%u", rz_link_info(helper_link)->self.rank);
     tell_mark(moment, &(struct rz_file_mark){.inode = 7, .bytes = bytes, .path = path});
+}
+
+static void mark_content(uint64_t moment, const char *number, const char *text, uint32_t bytes)
+{
+    static uint8_t content[RZ_FILE_CONTENT_MAX + 1];
+    char path[64];
+    snprintf(path, sizeof(path), "/of-%u-%s", rz_link_info(helper_link)->self.rank, number);
+    snprintf((char *)content, sizeof(content), "%s", text);
+    tell_mark(moment, &(struct rz_file_mark){.inode = 100 + strtoull(number, NULL, 10),
+                                             .bytes = bytes,
+                                             .flags = *text ? RZ_FILE_CONTENT : 0,
+                                             .path = path,
+                                             .content = content,
+                                             .content_length = *text ? bytes : 0});
 }
 
 static void mark_others(uint64_t moment, uint64_t n)
@@ -77,6 +98,9 @@ static void on_mark_is(void *arg, const struct rz_link_message *message, const i
     (void)arg, (void)fds, (void)n_fds;
     mark.number = message->file_mark_is.number;
     mark.bytes = message->file_mark_is.bytes;
+    mark.flags = message->file_mark_is.flags;
+    snprintf(mark.content, sizeof(mark.content), "%.*s", (int)message->file_mark_is.content_length,
+             (const char *)message->file_mark_is.content);
     snprintf(mark.path, sizeof(mark.path), "%s", message->file_mark_is.path);
     mark.told = true;
 }
@@ -99,7 +123,10 @@ static void show_marks(uint64_t since)
         while (!mark.told) {
             helper_turn();
         }
-        if (mark.number != 0) {
+        if (mark.number != 0 && mark.flags & RZ_FILE_CONTENT) {
+            fprintf(marks, mark.flags & RZ_FILE_EMPTIED ? " %s!" : " %s=%s", mark.path + 1,
+                    mark.content);
+        } else if (mark.number != 0) {
             fprintf(marks, " %s:%llu", mark.path + 1, (unsigned long long)mark.bytes);
         }
         ask.file_mark_ask.after = mark.number;
@@ -116,6 +143,17 @@ bool helper_do_file_word(const char *word, const char *argument)
     if (strcmp(word, "file-mark") == 0) {
         rz_assert(comma);
         mark_file(strtoull(argument, NULL, 10), strtoull(comma + 1, NULL, 10));
+    } else if (strcmp(word, "file-content") == 0) {
+        rz_assert(comma);
+        mark_content(strtoull(argument, NULL, 10), comma + 1, "content", 7);
+    } else if (strcmp(word, "file-again") == 0) {
+        rz_assert(comma);
+        mark_content(strtoull(argument, NULL, 10), comma + 1, "another", 7);
+    } else if (strcmp(word, "file-length") == 0) {
+        rz_assert(comma);
+        mark_content(strtoull(argument, NULL, 10), comma + 1, "", 3);
+    } else if (strcmp(word, "file-lost") == 0) {
+        mark_content(strtoull(argument, NULL, 10), "1", "content", RZ_FILE_CONTENT_MAX + 1);
     } else if (strcmp(word, "other-marks") == 0) {
         rz_assert(comma);
         mark_others(strtoull(argument, NULL, 10), strtoull(comma + 1, NULL, 10));

@@ -193,7 +193,9 @@ static void a_process_without_a_daemon_is_a_job_of_its_own(void **state)
     assert_int_equal(info->fd, -1);
     struct rz_link_message message = {.type = RZ_LINK_REPAIRING};
     assert_int_equal(rz_link_send(link, &message, -1), RZ_ERR_UNSUPPORTED);
-    assert_int_equal(rz_link_send_small(link, &message, -1), RZ_ERR_UNSUPPORTED);
+    unsigned char room[64];
+    assert_int_equal(rz_link_send_through(link, &message, -1, room, sizeof(room)),
+                     RZ_ERR_UNSUPPORTED);
     assert_int_equal(rz_link_progress(link), RZ_OK);
     assert_int_equal(rz_link_check(link), RZ_OK);
     struct rz_net *net;
@@ -479,13 +481,17 @@ static void messages_reach_their_handlers(void **state)
     daemon_receive(&got, received, &n_fds);
     assert_int_equal(n_fds, 1);
     close(received[0]);
-    char path[RZ_LINK_SMALL_MAX + 1];
+    unsigned char room[1024];
+    char path[sizeof(room) / 2];
     memset(path, 'x', sizeof(path) - 1);
     path[sizeof(path) - 1] = '\0';
     struct rz_link_message file = {.type = RZ_LINK_FILE_MARK, .file_mark = {.path = path}};
-    assert_int_equal(rz_link_send_small(link, &file, -1), RZ_ERR_INVALID);
+    assert_int_equal(rz_link_send_through(link, &file, -1, room, sizeof(path)), RZ_ERR_INVALID);
+    assert_int_equal(rz_link_send_through(link, &file, -1, room, sizeof(room)), RZ_OK);
+    daemon_receive(&got, NULL, NULL);
+    assert_string_equal(got.file_mark.path, path);
     file.file_mark.path = "/file";
-    assert_int_equal(rz_link_send_small(link, &file, d.fds[1]), RZ_OK);
+    assert_int_equal(rz_link_send_through(link, &file, d.fds[1], room, sizeof(room)), RZ_OK);
     n_fds = 0;
     daemon_receive(&got, received, &n_fds);
     assert_int_equal(n_fds, 1);
@@ -495,7 +501,7 @@ static void messages_reach_their_handlers(void **state)
     d.link[0] = -1;
     assert_int_equal(rz_link_progress(link), RZ_ERR_CLOSED);
     assert_int_equal(rz_link_send(link, &store, -1), RZ_ERR_CLOSED);
-    assert_int_equal(rz_link_send_small(link, &file, -1), RZ_ERR_CLOSED);
+    assert_int_equal(rz_link_send_through(link, &file, -1, room, sizeof(room)), RZ_ERR_CLOSED);
     rz_link_close(link, false);
 }
 

@@ -442,9 +442,11 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
     return RZ_OK;
 }
 
-rz_status_t rz_link_send_small(const struct rz_link *link, const struct rz_link_message *message,
-                               int fd)
+rz_status_t rz_link_send_through(const struct rz_link *link, const struct rz_link_message *message,
+                                 int fd, void *room, size_t bytes)
 {
+    (void)room;
+    (void)bytes;
     return rz_link_send((struct rz_link *)link, message, fd);
 }
 

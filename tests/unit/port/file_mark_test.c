@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file is cut to its mark, and no other file is. */
+/* A file is cut to its mark, or gets back what was in it, and no other file does. */
 #include "port/file_mark.h"
 
 #include <fcntl.h>
@@ -221,6 +221,219 @@ static void what_has_no_end_has_no_mark(void **state)
     close(ends[0]), close(ends[1]), close(null), close(status), close(removed);
 }
 
+static const char *content(void)
+{
+    static char text[64];
+    FILE *file = fopen(path, "r");
+    size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+    text[n] = '\0';
+    if (file) {
+        fclose(file);
+    }
+    return file ? text : "(none)";
+}
+
+static void put(const char *text)
+{
+    unlink(path);
+    append(text);
+}
+
+static struct rz_file_mark held(uint8_t kept[RZ_FILE_CONTENT_MAX], char name[RZ_FILE_PATH_BYTES])
+{
+    struct rz_file_mark mark;
+    assert_true(rz_file_mark_hold(AT_FDCWD, path, true, &mark, name, kept));
+    assert_string_equal(name, path);
+    assert_int_equal(mark.flags & RZ_FILE_CONTENT, RZ_FILE_CONTENT);
+    return mark;
+}
+
+/* Longer or shorter, in the same file or another one, or none. */
+static void what_was_changed_is_written_back(void **state)
+{
+    static uint8_t kept[RZ_FILE_CONTENT_MAX];
+    static const char *const others[] = {"", "2", "three", "another one, and longer"};
+    char name[RZ_FILE_PATH_BYTES];
+    struct stat before, after;
+    (void)state;
+    put("first");
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(stat(path, &before), 0);
+    struct rz_file_mark mark = held(kept, name);
+    assert_int_equal(mark.bytes, 5);
+    assert_int_equal(mark.content_length, 5);
+    assert_int_equal(rz_file_mark_restore(&mark, 0), RZ_FILE_AS_MARKED);
+    for (uint64_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        FILE *file = fopen(path, "w");
+        fputs(others[i], file);
+        fclose(file);
+        assert_int_equal(rz_file_mark_restore(&mark, 0), RZ_FILE_CUT);
+        assert_string_equal(content(), others[i]);
+        assert_int_equal(rz_file_mark_restore(&mark, i + 1), RZ_FILE_CUT);
+        assert_string_equal(content(), "first");
+        assert_int_equal(rz_file_mark_restore(&mark, i + 1), RZ_FILE_AS_MARKED);
+        assert_int_equal(rz_file_mark_restore(&mark, i + 2), RZ_FILE_AS_MARKED);
+    }
+    assert_int_equal(stat(path, &after), 0);
+    assert_true(before.st_ino == after.st_ino && before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
+    assert_int_equal(rename(path, other), 0);
+    assert_int_equal(rz_file_mark_restore(&mark, 0), RZ_FILE_CUT);
+    assert_int_equal(rz_file_mark_restore(&mark, 9), RZ_FILE_CUT); /* made again */
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(after.st_mode & 07777, 0640);
+    assert_string_equal(content(), "first");
+    put("another file");
+    assert_int_equal(rz_file_mark_restore(&mark, 10), RZ_FILE_CUT);
+    assert_string_equal(content(), "first");
+    unlink(path);
+    unlink(other);
+}
+
+/* Whoever knows newer content comes before or after. */
+static void the_oldest_content_is_restored(void **state)
+{
+    static uint8_t kept[2][RZ_FILE_CONTENT_MAX];
+    char name[2][RZ_FILE_PATH_BYTES];
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000}};
+        put("old");
+        assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+        struct rz_file_mark old = held(kept[0], name[0]);
+        put("newer");
+        struct rz_file_mark newer = held(kept[1], name[1]);
+        put("the newest");
+        assert_int_equal(rz_file_mark_restore(first ? &newer : &old, 7), RZ_FILE_CUT);
+        assert_int_equal(rz_file_mark_restore(first ? &old : &newer, 7),
+                         first ? RZ_FILE_CUT : RZ_FILE_AS_MARKED);
+        assert_string_equal(content(), "old");
+        assert_int_equal(rz_file_mark_restore(&newer, 8), RZ_FILE_CUT); /* of another failure */
+        assert_string_equal(content(), "newer");
+        unlink(path);
+    }
+}
+
+/* By another process, in the same round, of which this one knows nothing. */
+static void what_was_made_again_is_cut_and_removed(void **state)
+{
+    static uint8_t kept[RZ_FILE_CONTENT_MAX];
+    char name[2][RZ_FILE_PATH_BYTES];
+    (void)state;
+    for (int created = 0; created < 2; created++) {
+        put("one");
+        struct rz_file_mark first = mark_now(name[0]);
+        first.flags |= created ? RZ_FILE_CREATED : 0;
+        append(", two");
+        struct rz_file_mark second = held(kept, name[1]);
+        assert_int_equal(rename(path, other), 0);
+        assert_int_equal(rz_file_mark_restore(&second, 7), RZ_FILE_CUT);
+        assert_int_equal(rz_file_mark_restore(&first, 8),
+                         created ? RZ_FILE_AS_MARKED : RZ_FILE_ANOTHER);
+        assert_int_equal(rz_file_mark_restore(&first, 7), RZ_FILE_CUT);
+        assert_string_equal(content(), created ? "(none)" : "one");
+        unlink(path);
+        unlink(other);
+    }
+}
+
+static void what_is_too_large_is_lost(void **state)
+{
+    static uint8_t kept[RZ_FILE_CONTENT_MAX];
+    static char text[RZ_FILE_CONTENT_MAX + 2];
+    char name[RZ_FILE_PATH_BYTES];
+    (void)state;
+    memset(text, 'x', RZ_FILE_CONTENT_MAX);
+    put(text);
+    struct rz_file_mark mark = held(kept, name);
+    assert_int_equal(mark.content_length, RZ_FILE_CONTENT_MAX);
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(rz_file_mark_restore(&mark, 1), RZ_FILE_CUT);
+    assert_int_equal(length(), RZ_FILE_CONTENT_MAX);
+    append("y");
+    mark = held(kept, name);
+    assert_int_equal(mark.content_length, 0);
+    assert_int_equal(mark.flags & RZ_FILE_EMPTIED, RZ_FILE_EMPTIED);
+    assert_int_equal(rz_file_mark_restore(&mark, 2), RZ_FILE_LOST);
+    assert_int_equal(length(), RZ_FILE_CONTENT_MAX + 1);
+    unlink(path);
+}
+
+static void nothing_else_is_written_to(void **state)
+{
+    static uint8_t kept[RZ_FILE_CONTENT_MAX];
+    char name[RZ_FILE_PATH_BYTES];
+    (void)state;
+    put("first");
+    struct rz_file_mark mark = held(kept, name), elsewhere = mark;
+    assert_int_equal(rename(path, other), 0);
+    assert_int_equal(symlink(other, path), 0);
+    assert_int_equal(truncate(other, 2), 0);
+    assert_int_equal(rz_file_mark_restore(&mark, 1), RZ_FILE_CLOSED);
+    assert_string_equal(content(), "fi");
+    struct rz_file_mark link;
+    assert_false(rz_file_mark_hold(AT_FDCWD, path, false, &link, name, kept));
+    assert_true(rz_file_mark_hold(AT_FDCWD, path, true, &link, name, kept));
+    assert_string_equal(name, other);
+    snprintf(name, sizeof(name), "%s", path);
+    put("another"); /* which has two names */
+    unlink(other);
+    assert_int_equal(linkat(AT_FDCWD, path, AT_FDCWD, other, 0), 0);
+    mark.inode++;
+    assert_int_equal(rz_file_mark_restore(&mark, 2), RZ_FILE_ANOTHER);
+    unlink(other);
+    elsewhere.flags |= RZ_FILE_LOCAL;
+    elsewhere.host++;
+    assert_int_equal(rz_file_mark_restore(&elsewhere, 3), RZ_FILE_AS_MARKED);
+    assert_string_equal(content(), "another");
+    unlink(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(rz_file_mark_restore(&mark, 4), RZ_FILE_CLOSED);
+    rmdir(path);
+    mark.path = "/no/such/folder/file";
+    assert_int_equal(rz_file_mark_restore(&mark, 5), RZ_FILE_CLOSED);
+}
+
+/* By the descriptor that cuts it, which may be for writing only. */
+static void an_open_file_is_held(void **state)
+{
+    static uint8_t kept[RZ_FILE_CONTENT_MAX];
+    char name[RZ_FILE_PATH_BYTES];
+    struct rz_file_mark mark;
+    (void)state;
+    put("first");
+    for (int i = 0; i < 2; i++) {
+        int fd = open(path, i ? O_WRONLY : O_RDWR);
+        memset(kept, 0, 8);
+        assert_true(rz_file_mark_hold(fd, NULL, true, &mark, name, kept));
+        assert_string_equal(name, path);
+        assert_memory_equal(kept, "first", 5);
+        close(fd);
+    }
+    unlink(path);
+    assert_false(rz_file_mark_hold(AT_FDCWD, path, true, &mark, name, kept));
+}
+
+/* To read the file would end them. */
+static void locks_of_the_process_stay(void **state)
+{
+    static uint8_t kept[RZ_FILE_CONTENT_MAX];
+    char name[RZ_FILE_PATH_BYTES];
+    struct flock lock = {.l_type = F_WRLCK}, there = lock;
+    (void)state;
+    put("first");
+    int fd = open(path, O_RDWR);
+    assert_int_equal(fcntl(fd, F_SETLK, &lock), 0);
+    struct rz_file_mark mark = held(kept, name);
+    assert_int_equal(mark.flags & RZ_FILE_EMPTIED, RZ_FILE_EMPTIED);
+    int second = open(path, O_RDWR);
+    assert_int_equal(fcntl(second, F_OFD_GETLK, &there), 0);
+    assert_int_equal(there.l_type, F_WRLCK);
+    close(second), close(fd);
+    mark = held(kept, name);
+    assert_int_equal(mark.flags & RZ_FILE_EMPTIED, 0);
+    unlink(path);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -250,6 +463,13 @@ int main(void)
         cmocka_unit_test(what_was_wanted_is_removed_if_it_is_new),
         cmocka_unit_test(what_cannot_be_made_is_not_wanted),
         cmocka_unit_test(what_has_no_end_has_no_mark),
+        cmocka_unit_test(what_was_changed_is_written_back),
+        cmocka_unit_test(the_oldest_content_is_restored),
+        cmocka_unit_test(what_was_made_again_is_cut_and_removed),
+        cmocka_unit_test(what_is_too_large_is_lost),
+        cmocka_unit_test(nothing_else_is_written_to),
+        cmocka_unit_test(an_open_file_is_held),
+        cmocka_unit_test(locks_of_the_process_stay),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
