@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a new process does with the marks of what is rolled back. */
+#include "mpi/rewind/closed_files.h"
+
+#include "base/random.h"
+#include "port/file_mark.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct asked_mark {
+    bool answered;
+    uint64_t number, moment;
+    uint32_t rank;
+    struct rz_file_mark mark;
+    char path[RZ_FILE_PATH_BYTES];
+    uint8_t content[RZ_FILE_CONTENT_MAX];
+};
+
+static void on_mark_is(void *arg, const struct rz_link_message *message, const int *fds,
+                       unsigned n_fds)
+{
+    const struct rz_link_file_mark_is *is = &message->file_mark_is;
+    struct asked_mark *asked = arg;
+    for (unsigned i = 0; i < n_fds; i++) {
+        close(fds[i]);
+    }
+    uint32_t bytes =
+        is->content_length < RZ_FILE_CONTENT_MAX ? is->content_length : RZ_FILE_CONTENT_MAX;
+    snprintf(asked->path, sizeof(asked->path), "%s", is->path);
+    memcpy(asked->content, is->content, bytes);
+    asked->mark = (struct rz_file_mark){RZ_FILE_MARK_MEMBERS(is)};
+    asked->mark.path = asked->path;
+    asked->mark.content = asked->content;
+    asked->mark.content_length = bytes;
+    asked->number = is->number;
+    asked->moment = is->moment;
+    asked->rank = is->rank;
+    asked->answered = true;
+}
+
+/* The next one; false: there is none, or *status says why it cannot be had. */
+static bool next_mark(struct rz_link *link, uint32_t epoch, uint64_t since,
+                      struct asked_mark *asked, rz_status_t *status)
+{
+    const struct rz_link_message ask = {
+        .type = RZ_LINK_FILE_MARK_ASK,
+        .file_mark_ask = {.epoch = epoch, .since = since, .after = asked->number}};
+    asked->answered = false;
+    rz_link_handle(link, RZ_LINK_FILE_MARK_IS, on_mark_is, asked);
+    *status = rz_link_send(link, &ask, -1);
+    *status = *status == RZ_OK ? rz_link_await(link, &asked->answered) : *status;
+    rz_link_handle(link, RZ_LINK_FILE_MARK_IS, NULL, NULL);
+    return *status == RZ_OK && asked->number != 0;
+}
+
+/* What becomes of a file that is not as its mark says. */
+static const char *why_not(const struct rz_file_mark *mark, enum rz_file_mark_result result)
+{
+    bool content = mark->flags & RZ_FILE_CONTENT;
+    return result == RZ_FILE_ANOTHER ? "is another file now"
+           : result == RZ_FILE_LOST
+               ? (content ? "had content that is not kept" : "was emptied or cut after it")
+           : content ? "cannot get back the content that it had"
+                     : "cannot be cut to the length that it had";
+}
+
+/* One of all that are restored. */
+struct known_mark {
+    struct known_mark *next;
+    uint64_t moment, number;
+    struct rz_file_mark mark;
+    char bytes[]; /* its path and its content */
+};
+
+static struct known_mark *known_mark_of(const struct asked_mark *asked)
+{
+    size_t path = strlen(asked->path) + 1;
+    struct known_mark *known = malloc(sizeof(*known) + path + asked->mark.content_length);
+    if (known) {
+        *known = (struct known_mark){
+            .moment = asked->moment, .number = asked->number, .mark = asked->mark};
+        memcpy(known->bytes, asked->path, path);
+        memcpy(known->bytes + path, asked->content, asked->mark.content_length);
+        known->mark.path = known->bytes;
+        known->mark.content = (const uint8_t *)known->bytes + path;
+    }
+    return known;
+}
+
+/* Newest first, as changes are undone: what a file had at the first one is restored last. */
+static int compare_known(const void *a, const void *b)
+{
+    const struct known_mark *x = *(struct known_mark *const *)a,
+                            *y = *(struct known_mark *const *)b;
+    return x->moment != y->moment ? (x->moment < y->moment) - (x->moment > y->moment)
+                                  : (x->number < y->number) - (x->number > y->number);
+}
+
+/* All of them, in that order; the process becomes an image, or ends, so nothing is freed. NULL:
+ * *status says why. */
+static struct known_mark **known_marks(struct rz_link *link, uint32_t epoch, uint64_t since,
+                                       size_t *n, rz_status_t *status)
+{
+    struct asked_mark asked = {.number = 0};
+    struct known_mark *last = NULL, **all = NULL;
+    *n = 0;
+    for (; next_mark(link, epoch, since, &asked, status); ++*n) {
+        struct known_mark *known = known_mark_of(&asked);
+        if (!known) {
+            *status = RZ_ERR_NO_MEMORY;
+            return NULL;
+        }
+        known->next = last;
+        last = known;
+    }
+    if (*status == RZ_OK && !(all = malloc((*n + 1) * sizeof(struct known_mark *)))) {
+        *status = RZ_ERR_NO_MEMORY;
+    }
+    for (size_t i = 0; all && i < *n; i++, last = last->next) {
+        all[i] = last;
+    }
+    if (all) {
+        qsort(all, *n, sizeof(struct known_mark *), compare_known);
+    }
+    return all;
+}
+
+rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64_t since, char *why,
+                                    size_t max)
+{
+    uint64_t round = rz_mix(rz_link_info(link)->self.job, epoch) | 1;
+    rz_status_t status;
+    size_t n;
+    struct known_mark **all = known_marks(link, epoch, since, &n, &status);
+    if (!all) {
+        snprintf(why, max, "%s", rz_status_text(status));
+        return status;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct rz_file_mark *mark = &all[i]->mark;
+        enum rz_file_mark_result result = rz_file_mark_restore(mark, round);
+        if (result != RZ_FILE_AS_MARKED && result != RZ_FILE_CUT) {
+            snprintf(why, max, "%s, which was written to after it, %s", mark->path,
+                     why_not(mark, result));
+            return RZ_ERR_UNSUPPORTED;
+        }
+    }
+    return RZ_OK;
+}
+
+/* The program finds it as it has left it. What it had not read it writes again as it did before. */
+static bool is_left(const struct rz_file_mark *mark)
+{
+    enum rz_file_mark_result result = rz_file_mark_restore(mark, 0);
+    return !(mark->flags & RZ_FILE_UNREAD) && result != RZ_FILE_AS_MARKED &&
+           (result != RZ_FILE_LOST || mark->flags & RZ_FILE_CONTENT);
+}
+
+void rz_closed_files_tell(struct rz_link *link, uint32_t epoch)
+{
+    struct asked_mark asked = {.number = 0};
+    char first[RZ_FILE_PATH_BYTES], more[64] = "";
+    bool content = false;
+    uint32_t rank = rz_link_info(link)->self.rank, n = 0;
+    rz_status_t status;
+    while (next_mark(link, epoch, 0, &asked, &status)) {
+        if (asked.rank != rank || !is_left(&asked.mark)) {
+            continue; /* of a rank that was on this node or the one before, which says it itself */
+        }
+        if (n == 0) {
+            snprintf(first, sizeof(first), "%s", asked.path);
+            content = asked.mark.flags & RZ_FILE_CONTENT;
+        }
+        n += n == 0 || strcmp(first, asked.path) != 0;
+    }
+    if (n > 1) {
+        snprintf(more, sizeof(more), "; so it is with %u more", n - 1);
+    }
+    if (n > 0) {
+        fprintf(
+            stderr,
+            "rhizome: rank %u begins again from its start, and %s has what was %s it before%s\n",
+            rank, first, content ? "written to" : "appended to", more);
+    }
+}
