@@ -102,8 +102,6 @@ uint64_t known_failed(struct game *game, struct comm *comm)
     return comm->known = set;
 }
 
-enum { TOLD_WITHIN_S = 60 };
-
 void check_failed(struct game *game, struct comm *comm, int peer, const char *call)
 {
     uint64_t others = members_of(comm) & ~(UINT64_C(1) << game->me);
@@ -112,12 +110,7 @@ void check_failed(struct game *game, struct comm *comm, int peer, const char *ca
         wrong(number_of(game), "%s: PROC_FAILED, and nobody fails whom it concerns (process %d)",
               call, peer);
     }
-    /* The memory of a window's target may be gone before the daemons have said so. */
-    double until = MPI_Wtime() + (strncmp(call, "MPI_Win", 7) == 0 ? TOLD_WITHIN_S : 0);
-    while (!(known_failed(game, comm) & concerned) && MPI_Wtime() < until) {
-        usleep(1000);
-    }
-    if (!(comm->known & concerned)) {
+    if (!(known_failed(game, comm) & concerned)) {
         wrong(number_of(game), "%s: PROC_FAILED, and the failed ones are %llx of %llx", call,
               (unsigned long long)comm->known, (unsigned long long)concerned);
     }

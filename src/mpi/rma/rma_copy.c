@@ -8,6 +8,7 @@
 
 #include "port/process.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #define COPY_MAX ((size_t)1 << 30) /* bytes of one system call */
@@ -70,6 +71,13 @@ bool rz_rma_is_there(const struct rz_win_target *target)
     struct rz_process_vector vector = {&found, target->identity_at, sizeof(found)};
     return atomic_load(&target->control->open) && rz_process_copy(target->pid, &vector, 1) &&
            memcmp(&found, expected, sizeof(found)) == 0;
+}
+
+bool rz_rma_has_ended(const struct rz_win_target *target)
+{
+    struct rz_win_identity found;
+    struct rz_process_vector vector = {&found, target->identity_at, sizeof(found)};
+    return target->control && !rz_process_copy(target->pid, &vector, 1) && errno == ESRCH;
 }
 
 bool rz_rma_copy_row(const struct rz_win_target *target, uint64_t there, void *here, size_t bytes,

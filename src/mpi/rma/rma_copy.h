@@ -17,6 +17,9 @@ int rz_rma_copy(struct rz_win_target *target, const struct rz_rma_operation *ope
 /* Whether the target still is the process that it was, with the window. */
 bool rz_rma_is_there(const struct rz_win_target *target);
 
+/* Whether the target's process has ended. False also where this host cannot say. */
+bool rz_rma_has_ended(const struct rz_win_target *target);
+
 /* Copies one row of less than 1 GiB between that address of the target and here. False: refused, or
  * no such memory; a part may have been copied. */
 bool rz_rma_copy_row(const struct rz_win_target *target, uint64_t there, void *here, size_t bytes,

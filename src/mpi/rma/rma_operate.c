@@ -221,6 +221,30 @@ static int do_with_result(const struct rz_rma_call *call, struct rz_rma_operatio
     return error;
 }
 
+struct end_wait {
+    const struct rz_win *win;
+    int rank;
+};
+
+static bool end_is_known(void *arg)
+{
+    const struct end_wait *wait = arg;
+    return wait->win->comm->revoked || rz_win_lost(wait->win, wait->rank);
+}
+
+/* The memory of the target is not there any more. If its process has ended, that is known soon, and
+ * the program can ask for it when it has the error. Inside MPIX_Reinit it may also have rolled back
+ * already: this process will, too. */
+static int await_end(const struct rz_rma_call *call)
+{
+    struct end_wait wait = {call->win, call->rank};
+    bool waits = rz_engine.reinit_open || rz_rma_has_ended(rz_win_target(call->win, call->rank));
+    int error = waits && !end_is_known(&wait)
+                    ? rz_win_wait(call->win, call->rank, call->name, end_is_known, &wait)
+                    : MPI_SUCCESS;
+    return error != MPI_SUCCESS ? error : MPI_ERR_PROC_FAILED;
+}
+
 static int reach_target(const struct rz_rma_call *call, struct rz_rma_operation *operation,
                         uint64_t at, struct rz_request *request)
 {
@@ -230,6 +254,7 @@ static int reach_target(const struct rz_rma_call *call, struct rz_rma_operation 
         return request && begun != RZM_ROLLBACK ? MPI_SUCCESS : begun;
     }
     int error = rz_rma_bytes(operation) > 0 ? do_with_result(call, operation, at) : MPI_SUCCESS;
+    error = error == MPI_ERR_PROC_FAILED ? await_end(call) : error;
     if (error == MPI_ERR_PROC_FAILED || error == MPI_ERR_REVOKED) {
         target->error = error;
     }

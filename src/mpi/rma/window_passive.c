@@ -10,28 +10,6 @@
 
 /* ---- Errors at synchronisations ---- */
 
-struct end_wait {
-    const struct rz_win *win;
-    int rank;
-};
-
-static bool end_is_known(void *arg)
-{
-    const struct end_wait *wait = arg;
-    return wait->win->comm->revoked || rz_win_lost(wait->win, wait->rank);
-}
-
-/* The memory of the target was not there any more. Inside MPIX_Reinit it has failed, or has rolled
- * back already: this process will, too. */
-static int await_end(struct rz_win *win, int rank)
-{
-    struct end_wait wait = {win, rank};
-    int error = rz_engine.reinit_open && !end_is_known(&wait)
-                    ? rz_win_wait(win, rank, "a one-sided operation", end_is_known, &wait)
-                    : MPI_SUCCESS;
-    return error != MPI_SUCCESS ? error : rz_win_check(win, rank);
-}
-
 int rz_win_take_error(struct rz_win *win, int rank)
 {
     struct rz_win_target *target = rz_win_target(win, rank);
@@ -41,7 +19,7 @@ int rz_win_take_error(struct rz_win *win, int rank)
     target->touched = false;
     if (win->comm->revoked || error == MPI_ERR_PROC_FAILED ||
         (concerned && rz_win_lost(win, rank))) {
-        int now = await_end(win, rank);
+        int now = rz_win_check(win, rank);
         return now != MPI_SUCCESS ? now : error;
     }
     return error == MPI_ERR_RMA_RANGE
