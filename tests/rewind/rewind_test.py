@@ -93,6 +93,13 @@ class Output(Rewind):
         steps, result = self.killed(lambda steps: (OUTPUT, str(steps)))
         self.lines(result, steps)
 
+    def test_with_an_address_sanitizer(self):
+        # It looks for leaks at the end of the restored process, and its own memory is in the image.
+        if os.path.exists(rig.program("rewind_asan")):
+            steps, result = self.killed(lambda steps: (rig.program("rewind_asan"), str(steps)))
+            self.lines(result, steps)
+            self.assertNotIn("LeakSanitizer: detected", result.err)
+
     def test_with_labels(self):
         steps, result = self.killed(lambda steps: (OUTPUT, str(steps)), options=(*EVERY, "--label"))
         self.lines(result, steps, label=True)
