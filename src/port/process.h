@@ -117,8 +117,8 @@ void rz_process_let_read(pid_t by);
  * (kernel.pid_max); 0: it does not say. */
 unsigned long rz_process_numbers(void);
 
-/* Copies all vectors in one system call. False: refused, the process has ended (errno: ESRCH), or no
- * such memory. */
+/* Copies all vectors in one system call. False: refused, the process has ended (errno: ESRCH), or
+ * no such memory. */
 bool rz_process_copy(pid_t pid, const struct rz_process_vector *vectors, unsigned n);
 
 /* A range of memory of another process. */
