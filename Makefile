@@ -7,7 +7,7 @@ BUILD := build
 PRESET ?= release
 configure = cmake --preset $(1) > $(BUILD).log 2>&1 || { cat $(BUILD).log; rm -f $(BUILD).log; exit 1; }; rm -f $(BUILD).log
 
-.PHONY: all core setup build demo test check coverage bench torture downstream figures site format tidy deb deb-check clean
+.PHONY: all core setup build demo test one check coverage bench torture downstream figures site format tidy deb deb-check clean
 
 all: core
 
@@ -35,6 +35,15 @@ demo:
 # The quick tier, for the daily round: unit tests, and a job of each kind.
 test: build
 	@ctest --test-dir $(BUILD) -L quick --output-on-failure -j $(shell nproc)
+
+# One test, from nothing or not: make one TEST=cli_quantity. A test without a program of its name needs all of the build.
+one:
+	@[ -n "$(TEST)" ] || { echo "make one TEST=NAME: a test's name, as ctest -N lists them" >&2; exit 2; }
+	@tools/setup
+	@[ -f $(BUILD)/CMakeCache.txt ] || { $(call configure,$(PRESET)); }
+	@ctest --test-dir $(BUILD) -N -R '^$(TEST)$$' | grep -q 'Total Tests: 1$$' || { echo "make one: there is no test $(TEST): ctest --test-dir $(BUILD) -N" >&2; exit 2; }
+	@cmake --build $(BUILD) $$(ninja -C $(BUILD) -t targets all | grep -q '^$(TEST):' && echo --target $(TEST))
+	@ctest --test-dir $(BUILD) -R '^$(TEST)$$' --output-on-failure
 
 # Release build and all tests, then the parts that run under sanitizers; ctest's summary is the last word.
 check:
