@@ -5,8 +5,12 @@
 
 #include "base/assert.h"
 #include "base/random.h"
+#include "sim/mutants.h"
 
 #include <string.h>
+
+RZ_SIM_MUTANT(recover);
+RZ_SIM_MUTANT(commit);
 
 static struct rz_recover *recover_of(const struct rz_job_node *node)
 {
@@ -35,8 +39,8 @@ static size_t align8(size_t bytes)
 
 size_t rz_job_size(const struct rz_job_config *config)
 {
-    return align8(sizeof(struct rz_job_node)) + align8(rz_recover_size(&config->recover)) +
-           align8(rz_commit_size(&config->commit));
+    return align8(sizeof(struct rz_job_node)) + align8(RZ_SIM_OF(recover, size, &config->recover)) +
+           align8(RZ_SIM_OF(commit, size, &config->commit));
 }
 
 void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, rz_id self,
@@ -57,11 +61,11 @@ void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, r
     node->view = config->recover.view;
     node->self = self;
     node->recover_at = align8(sizeof(*node));
-    node->recover_bytes = align8(rz_recover_size(&config->recover));
+    node->recover_bytes = align8(RZ_SIM_OF(recover, size, &config->recover));
     node->commit_at = node->recover_at + node->recover_bytes;
-    node->commit_bytes = align8(rz_commit_size(&config->commit));
-    rz_recover_init(recover_of(node), &config->recover, self, now, rz_mix(seed, 1));
-    rz_commit_init(commit_of(node), &config->commit, self, now, rz_mix(seed, 2));
+    node->commit_bytes = align8(RZ_SIM_OF(commit, size, &config->commit));
+    RZ_SIM_OF(recover, init, recover_of(node), &config->recover, self, now, rz_mix(seed, 1));
+    RZ_SIM_OF(commit, init, commit_of(node), &config->commit, self, now, rz_mix(seed, 2));
 }
 
 /* ---- the queue of work ---- */
@@ -130,8 +134,9 @@ static void take_actions(struct rz_job_node *node, uint32_t which, struct rz_act
 static enum rz_more step_object(struct rz_job_node *node, uint32_t which,
                                 const struct rz_event *event, struct rz_actions *out)
 {
-    enum rz_more more = which == RZ_JOB_RECOVER ? rz_recover_step(recover_of(node), event, out)
-                                                : rz_commit_step(commit_of(node), event, out);
+    enum rz_more more = which == RZ_JOB_RECOVER
+                            ? RZ_SIM_OF(recover, step, recover_of(node), event, out)
+                            : RZ_SIM_OF(commit, step, commit_of(node), event, out);
     if (more == RZ_NEED) {
         node->growing = which;
         out->need = which == RZ_JOB_RECOVER
@@ -156,10 +161,10 @@ void rz_job_grow(struct rz_job_node *node, size_t bytes)
         node->commit_at = node->recover_at + recover_bytes;
         memmove(commit_of(node), commit, node->commit_bytes);
         node->recover_bytes = recover_bytes;
-        rz_recover_grow(recover_of(node), recover_bytes);
+        RZ_SIM_OF(recover, grow, recover_of(node), recover_bytes);
     } else {
         node->commit_bytes = bytes - node->commit_at;
-        rz_commit_grow(commit_of(node), node->commit_bytes);
+        RZ_SIM_OF(commit, grow, commit_of(node), node->commit_bytes);
     }
 }
 
@@ -347,5 +352,6 @@ uint64_t rz_job_hash(const struct rz_job_node *node)
     for (uint32_t rank = 0; rank < node->n_ranks; rank++) {
         h = hash_pieces(h, node, rank);
     }
-    return rz_mix(rz_mix(h, rz_recover_hash(recover_of(node))), rz_commit_hash(commit_of(node)));
+    return rz_mix(rz_mix(h, RZ_SIM_OF(recover, hash, recover_of(node))),
+                  RZ_SIM_OF(commit, hash, commit_of(node)));
 }

@@ -7,6 +7,7 @@
 #include "sim/world.h"
 
 #include "base/assert.h"
+#include "base/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -404,6 +405,11 @@ bool rz_run_once(const struct rz_sim_options *options, uint64_t seed,
     }
     if (drawn) {
         *drawn = run.plan;
+    }
+    for (rz_id i = 0; i < sim->n; i++) {
+        const void *state = rz_sim_state(sim, i);
+        uint64_t hash = state ? sim->scenario->protocol->hash(state) : 0;
+        result->finals += rz_mix(rz_mix(seed, i), hash);
     }
     result->runs++;
     result->steps += sim->steps;

@@ -3,8 +3,9 @@
  * be caught. */
 #include "proto/agree/agree_check.h"
 #include "sim/sim.h"
+#include "sim/mutants.h"
 
-RZ_PROTOCOL(agree, RZ_PROTOCOL_AGREE);
+RZ_SIM_PROTOCOL(agree, RZ_PROTOCOL_AGREE);
 
 #define MEMBERS_MAX 64
 #define VIEW 7

@@ -6,8 +6,9 @@
 #include "base/assert.h"
 #include "proto/diagnose/diagnose.h"
 #include "proto/diagnose/diagnose_check.h"
+#include "sim/mutants.h"
 
-RZ_PROTOCOL(diagnose, RZ_PROTOCOL_DIAGNOSE);
+RZ_SIM_PROTOCOL(diagnose, RZ_PROTOCOL_DIAGNOSE);
 
 #define MEMBERS_MAX RZ_DIAGNOSE_CHECK_MAX
 #define VIEW 6

@@ -5,8 +5,9 @@
 
 #include "proto/gossip/gossip.h"
 #include "proto/gossip/gossip_check.h"
+#include "sim/mutants.h"
 
-RZ_PROTOCOL(gossip, RZ_PROTOCOL_GOSSIP);
+RZ_SIM_PROTOCOL(gossip, RZ_PROTOCOL_GOSSIP);
 
 #define MEMBERS_MAX RZ_GOSSIP_WATCHED_MAX
 #define VIEW 5

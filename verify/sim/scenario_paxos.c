@@ -6,8 +6,9 @@
 #include "base/assert.h"
 #include "proto/paxos/paxos.h"
 #include "proto/paxos/paxos_check.h"
+#include "sim/mutants.h"
 
-RZ_PROTOCOL(paxos, RZ_PROTOCOL_PAXOS);
+RZ_SIM_PROTOCOL(paxos, RZ_PROTOCOL_PAXOS);
 
 #define MEMBERS_MAX 64
 #define VIEW 9

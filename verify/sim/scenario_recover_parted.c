@@ -9,8 +9,9 @@
 #include "base/assert.h"
 #include "base/status.h"
 #include "proto/recover/recover.h"
+#include "sim/mutants.h"
 
-RZ_PROTOCOL(recover, RZ_PROTOCOL_RECOVER);
+RZ_SIM_PROTOCOL(recover, RZ_PROTOCOL_RECOVER);
 
 #define MEMBERS_MAX 16
 #define VIEW 9

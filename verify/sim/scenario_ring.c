@@ -6,8 +6,9 @@
 #include "base/assert.h"
 #include "proto/ring/ring.h"
 #include "proto/ring/ring_check.h"
+#include "sim/mutants.h"
 
-RZ_PROTOCOL(ring, RZ_PROTOCOL_RING);
+RZ_SIM_PROTOCOL(ring, RZ_PROTOCOL_RING);
 
 #define MEMBERS_MAX 256
 #define VIEW 3

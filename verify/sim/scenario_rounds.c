@@ -2,8 +2,9 @@
 /* Agreement by rounds under every schedule, and mutants that must be caught. */
 #include "proto/rounds/rounds_check.h"
 #include "sim/sim.h"
+#include "sim/mutants.h"
 
-RZ_PROTOCOL(rounds, RZ_PROTOCOL_ROUNDS);
+RZ_SIM_PROTOCOL(rounds, RZ_PROTOCOL_ROUNDS);
 
 #define VIEW 7
 

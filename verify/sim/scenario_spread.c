@@ -6,10 +6,11 @@
 #include "base/idset.h"
 #include "proto/spread/spread.h"
 #include "proto/spread/spread_check.h"
+#include "sim/mutants.h"
 
 #include <string.h>
 
-RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
+RZ_SIM_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
 
 #define MEMBERS_MAX 256
 #define VIEW 7

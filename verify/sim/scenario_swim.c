@@ -6,8 +6,9 @@
 #include "base/assert.h"
 #include "proto/swim/swim.h"
 #include "proto/swim/swim_check.h"
+#include "sim/mutants.h"
 
-RZ_PROTOCOL(swim, RZ_PROTOCOL_SWIM);
+RZ_SIM_PROTOCOL(swim, RZ_PROTOCOL_SWIM);
 
 #define VIEW 9
 #define PERIOD (100 * RZ_MILLISECOND)

@@ -2,8 +2,9 @@
 /* The two-phase commit under every schedule, and mutants that must be caught. */
 #include "proto/twophase/twophase_check.h"
 #include "sim/sim.h"
+#include "sim/mutants.h"
 
-RZ_PROTOCOL(twophase, RZ_PROTOCOL_TWOPHASE);
+RZ_SIM_PROTOCOL(twophase, RZ_PROTOCOL_TWOPHASE);
 
 #define MEMBERS_MAX 64
 #define VIEW 7

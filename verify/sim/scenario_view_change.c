@@ -7,8 +7,9 @@
 #include "proto/diagnose/diagnose.h"
 #include "proto/view_change/view_change.h"
 #include "proto/view_change/view_change_check.h"
+#include "sim/mutants.h"
 
-RZ_PROTOCOL(view_change, RZ_PROTOCOL_VIEW_CHANGE);
+RZ_SIM_PROTOCOL(view_change, RZ_PROTOCOL_VIEW_CHANGE);
 
 #define MEMBERS_MAX 8
 #define PER_MEMBER 2

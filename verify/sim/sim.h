@@ -107,7 +107,7 @@ struct rz_sim_scenario {
     struct rz_sim_faults faults; /* random */
     struct rz_sim_claims claims; /* exhaustive */
     uint64_t parameter;          /* for the scenario's own callbacks (mutations, ...) */
-    bool violation_expected;     /* a mutant: the error is to find no violation */
+    bool violation_expected;     /* the members are mutants: the error is to find no violation */
     bool fenced;                 /* drops messages of members known failed: see README.md */
     enum rz_sim_detector detector;
 
@@ -225,6 +225,7 @@ struct rz_sim_options {
     const char *plan; /* random: crashes and other faults, as printed; NULL: of the seed */
     bool plain;       /* random: all delays alike */
     bool whole;       /* exhaustive: do not use the scenario's claims */
+    bool mutants;     /* the members are mutants, also without a mutation (sim/mutants.h) */
     const char *path; /* replay of an exhaustive path: its choices, as printed */
     bool quiet;       /* print nothing; the result is complete */
     FILE *out;        /* for violations and traces; NULL: stderr, of replays stdout */
@@ -238,7 +239,7 @@ struct rz_sim_result {
     uint64_t lost, doubled,
         waited; /* random: messages lost and duplicated; events that waited for a paused member */
     uint64_t states, transitions, quiescent, cycles; /* exhaustive */
-    uint64_t finals; /* exhaustive: the states at the end of runs, their hashes added up */
+    uint64_t finals; /* the states at the end of runs, their hashes added up */
     uint32_t depth_max;
     char reason[512];
     char replay[8192]; /* the command that replays the violation, shortened */

@@ -5,8 +5,11 @@
 #include "base/assert.h"
 #include "base/random.h"
 #include "proto/emit.h"
+#include "sim/mutants.h"
 
 #include <string.h>
+
+RZ_SIM_MUTANT(snapshot);
 
 static struct rz_snapshot *core_of(const struct rz_snapshot_node *node)
 {
@@ -20,7 +23,7 @@ const struct rz_snapshot *rz_snapshot_node_core(const struct rz_snapshot_node *n
 
 size_t rz_snapshot_node_size(const struct rz_snapshot_config *config)
 {
-    return sizeof(struct rz_snapshot_node) + rz_snapshot_size(config);
+    return sizeof(struct rz_snapshot_node) + RZ_SIM_OF(snapshot, size, config);
 }
 
 void rz_snapshot_node_init(struct rz_snapshot_node *node, const struct rz_snapshot_config *config,
@@ -32,7 +35,7 @@ void rz_snapshot_node_init(struct rz_snapshot_node *node, const struct rz_snapsh
     node->n = config->n_members;
     node->view = config->view;
     node->self = self;
-    rz_snapshot_init(core_of(node), config, self, now, seed);
+    RZ_SIM_OF(snapshot, init, core_of(node), config, self, now, seed);
 }
 
 /* ---- the program ---- */
@@ -92,7 +95,7 @@ static void take_data(struct rz_snapshot_node *node, const struct rz_message *me
 static void step_core(struct rz_snapshot_node *node, const struct rz_event *event,
                       struct rz_actions *out)
 {
-    rz_assert(rz_snapshot_step(core_of(node), event, out) == RZ_DONE);
+    rz_assert(RZ_SIM_OF(snapshot, step, core_of(node), event, out) == RZ_DONE);
     for (uint32_t i = 0; i < out->count; i++) {
         if (out->v[i].kind == RZ_ACTION_NOTIFY) {
             node->asked |= out->v[i].what == RZ_SNAPSHOT_ASKED;
@@ -208,7 +211,7 @@ enum rz_more rz_snapshot_node_step(struct rz_snapshot_node *node, const struct r
 
 rz_time rz_snapshot_node_deadline(const struct rz_snapshot_node *node)
 {
-    return rz_snapshot_deadline(core_of(node));
+    return RZ_SIM_OF(snapshot, deadline, core_of(node));
 }
 
 static uint64_t hash_messages(uint64_t hash, const struct rz_snapshot_messages *messages,
@@ -222,7 +225,7 @@ static uint64_t hash_messages(uint64_t hash, const struct rz_snapshot_messages *
 
 uint64_t rz_snapshot_node_hash(const struct rz_snapshot_node *node)
 {
-    uint64_t hash = rz_mix(rz_snapshot_hash(core_of(node)), node->working);
+    uint64_t hash = rz_mix(RZ_SIM_OF(snapshot, hash, core_of(node)), node->working);
     hash = rz_mix(hash, node->stopped | node->asked << 1 | node->local_due << 2 |
                             node->told_busy << 3 | (uint64_t)node->image_of << 4 |
                             (uint64_t)node->n_owed << 32);
@@ -236,5 +239,5 @@ uint64_t rz_snapshot_node_hash(const struct rz_snapshot_node *node)
 
 void rz_snapshot_node_grow(struct rz_snapshot_node *node, size_t bytes)
 {
-    rz_snapshot_grow(core_of(node), bytes);
+    RZ_SIM_OF(snapshot, grow, core_of(node), bytes);
 }

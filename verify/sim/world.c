@@ -4,6 +4,7 @@
 #include "sim/world.h"
 
 #include "base/assert.h"
+#include "sim/mutants.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 
 /* The world whose component is being stepped: an assertion there is a violation, not the end of the
  * simulator. */
+bool rz_sim_mutants;
+
 static struct rz_sim *at_work;
 
 static void on_assertion(const char *expression, const char *file, int line)
@@ -73,6 +76,7 @@ struct rz_sim *rz_world_create(const struct rz_sim_options *options, uint64_t se
     struct rz_sim *sim = rz_sim_memory(NULL, sizeof(*sim));
     memset(sim, 0, sizeof(*sim));
     sim->scenario = options->scenario;
+    rz_sim_mutants = options->mutants || sim->scenario->violation_expected;
     sim->n = options->members > 0 ? options->members : options->scenario->members;
     sim->crashes_max =
         options->crashes != UINT32_MAX ? options->crashes : options->scenario->crashes;

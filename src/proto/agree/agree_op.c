@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-bool rz_agree_mutated(const struct rz_agree *agree, enum rz_agree_mutation mutation)
-{
-    return (agree->config.mutations & mutation) != 0;
-}
-
 struct rz_agree_op *rz_agree_op_find(const struct rz_agree *agree, uint64_t seq)
 {
     struct rz_agree_op *op = rz_agree_op_slot(agree, seq);

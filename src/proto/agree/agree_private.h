@@ -22,6 +22,7 @@
 #ifndef RZ_PROTO_AGREE_PRIVATE_H
 #define RZ_PROTO_AGREE_PRIVATE_H
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 #include "proto/agree/agree.h"
 #include "proto/agree/agree_tree.h"
@@ -115,7 +116,10 @@ uint32_t rz_agree_op_roles(const struct rz_agree *agree, const struct rz_agree_o
 struct rz_agree_tree_view rz_agree_op_tree(const struct rz_agree *agree,
                                            const struct rz_agree_op *op);
 void rz_agree_learn_failure(struct rz_agree *agree, rz_id id);
-bool rz_agree_mutated(const struct rz_agree *agree, enum rz_agree_mutation mutation);
+static inline bool rz_agree_mutated(const struct rz_agree *agree, enum rz_agree_mutation mutation)
+{
+    return RZ_MUTATED(agree->config.mutations, mutation);
+}
 void rz_agree_send(struct rz_agree *agree, const struct rz_agree_op *op, enum rz_agree_message type,
                    const rz_id *to, uint32_t n_to, struct rz_actions *out);
 

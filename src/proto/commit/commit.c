@@ -8,6 +8,7 @@
  */
 #include "proto/commit/commit.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 #include "base/random.h"
 #include "proto/block.h"
@@ -58,7 +59,7 @@ size_t rz_commit_size(const struct rz_commit_config *config)
 /* Messages of another epoch differ in their view, and agree drops them. */
 static void renew_agree(struct rz_commit *c, rz_time now)
 {
-    uint32_t view = c->mutations & RZ_COMMIT_ONE_VIEW ? c->view : c->view + c->epoch;
+    uint32_t view = RZ_MUTATED(c->mutations, RZ_COMMIT_ONE_VIEW) ? c->view : c->view + c->epoch;
     struct rz_agree_config agree = commit_agree_config(c->n_daemons, view, c->agree_mutations);
     rz_agree_init(rz_commit_agree(c), &agree, c->self, now, rz_mix(c->seed, c->epoch));
     c->agree_more = false;
@@ -118,7 +119,7 @@ static bool fresh_failed_agreed(const struct rz_commit *c)
  */
 static void commit_take_decision(struct rz_commit *c, const struct rz_action *decided)
 {
-    bool despite = c->mutations & RZ_COMMIT_DESPITE_FAILURE;
+    bool despite = RZ_MUTATED(c->mutations, RZ_COMMIT_DESPITE_FAILURE);
     if (decided->arg[1] == 1 && (despite || !fresh_failed_agreed(c))) {
         learn_committed(c, c->base + decided->arg[0]);
     } else {
@@ -158,7 +159,7 @@ static bool commit_wants_to_contribute(const struct rz_commit *c)
     if (!c->opened || c->closed || proposed > rz_agree_decided(agree)) {
         return false;
     }
-    if (knows_fresh_failure(c) && !(c->mutations & RZ_COMMIT_DESPITE_FAILURE)) {
+    if (knows_fresh_failure(c) && !RZ_MUTATED(c->mutations, RZ_COMMIT_DESPITE_FAILURE)) {
         return false;
     }
     return rz_commit_own_safe(c, c->base + proposed + 1);

@@ -5,6 +5,7 @@
  * daemons.
  */
 #include "base/assert.h"
+#include "proto/mutation.h"
 #include "proto/commit/commit_state.h"
 
 #include <string.h>
@@ -26,7 +27,7 @@ static bool group_bears(const struct rz_commit *c, rz_id owner)
     for (uint32_t i = 0; i < group.n; i++) {
         n_failed += !lives(c, group.members[i], FAILED_AGREED);
     }
-    return n_failed <= group.parity + (c->mutations & RZ_COMMIT_GENEROUS ? 1 : 0);
+    return n_failed <= group.parity + (RZ_MUTATED(c->mutations, RZ_COMMIT_GENEROUS) ? 1 : 0);
 }
 
 static bool restorable(const struct rz_commit *c, uint32_t rank)
@@ -81,7 +82,7 @@ static bool kept_already(const struct rz_commit *c, uint32_t rank)
     case RZ_COMMIT_BUDDY:
         return buddy != RZ_ID_NONE && rz_commit_holds(c, &c->home, buddy, rank);
     case RZ_COMMIT_GROUPS:
-        return c->now.since == c->home.since || c->mutations & RZ_COMMIT_OLD_PARITY;
+        return c->now.since == c->home.since || RZ_MUTATED(c->mutations, RZ_COMMIT_OLD_PARITY);
     }
     return false;
 }
@@ -142,7 +143,7 @@ void rz_commit_begin_epoch(struct rz_commit *c, const struct rz_event *event)
     }
     rz_commit_lay_out(c, event->items);
     take_stock(c);
-    if (c->mutations & RZ_COMMIT_EARLY_HOME) {
+    if (RZ_MUTATED(c->mutations, RZ_COMMIT_EARLY_HOME)) {
         rz_commit_settle_home(c);
     }
 }
@@ -181,7 +182,7 @@ void rz_commit_acknowledge(struct rz_commit *c, uint64_t generation, uint32_t ra
         }
         n_acks += *acks >> i & 1;
     }
-    uint32_t enough = n > 1 && c->mutations & RZ_COMMIT_ONE_SHORT ? n - 1 : n;
+    uint32_t enough = n > 1 && RZ_MUTATED(c->mutations, RZ_COMMIT_ONE_SHORT) ? n - 1 : n;
     if (n_acks >= enough && generation > rz_commit_copied(c)[rank]) {
         rz_commit_copied(c)[rank] = generation;
     }
@@ -194,7 +195,8 @@ bool rz_commit_own_safe(const struct rz_commit *c, uint64_t generation)
         if (rz_commit_owner(c, &c->now)[rank] != c->self) {
             continue;
         }
-        bool kept = rz_commit_copied(c)[rank] >= generation || c->mutations & RZ_COMMIT_UNCOPIED ||
+        bool kept = rz_commit_copied(c)[rank] >= generation ||
+                    RZ_MUTATED(c->mutations, RZ_COMMIT_UNCOPIED) ||
                     rz_commit_keepers(c, rank, keepers) == 0;
         if (rz_commit_stored(c)[rank] < generation || !kept) {
             return false;

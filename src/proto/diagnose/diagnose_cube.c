@@ -2,6 +2,8 @@
 /* VCube clusters: the j-th of c(i, s) is i XOR 2^(s-1) XOR j, j = 0, 1, ... 2^(s-1)-1. */
 #include "proto/diagnose/diagnose_private.h"
 
+#include "proto/mutation.h"
+
 uint32_t rz_diagnose_dimensions(uint32_t n)
 {
     uint32_t d = 0;
@@ -39,7 +41,7 @@ bool rz_diagnose_tests(const struct rz_diagnose *diagnose, rz_id k)
     while (!(difference & size)) {
         size >>= 1;
     }
-    if (diagnose->config.mutations & RZ_DIAGNOSE_FIRST_ONLY) {
+    if (RZ_MUTATED(diagnose->config.mutations, RZ_DIAGNOSE_FIRST_ONLY)) {
         return difference == size;
     }
     for (uint32_t j = 0; j < (difference ^ size); j++) {

@@ -2,6 +2,8 @@
 /* Local health: a tester to which most members seem slow doubts itself, within a limit. */
 #include "proto/diagnose/diagnose_private.h"
 
+#include "proto/mutation.h"
+
 void rz_diagnose_condemn(struct rz_diagnose *diagnose, rz_id k)
 {
     struct rz_diagnose_peer *peer = &diagnose->peers[k];
@@ -42,7 +44,7 @@ static uint32_t count_tested(const struct rz_diagnose *diagnose)
 static bool doubt(struct rz_diagnose *diagnose, uint32_t n_tested, struct rz_actions *out)
 {
     uint32_t health_max = diagnose->config.health_max;
-    bool always = diagnose->config.mutations & RZ_DIAGNOSE_DOUBT_ALWAYS;
+    bool always = RZ_MUTATED(diagnose->config.mutations, RZ_DIAGNOSE_DOUBT_ALWAYS);
     bool holds = diagnose->doubts < health_max || always;
     struct rz_action *notice = rz_diagnose_emit(out, RZ_ACTION_NOTIFY);
     notice->what = RZ_DIAGNOSE_DOUBT;

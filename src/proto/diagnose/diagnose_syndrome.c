@@ -2,6 +2,7 @@
 /* The event counters: the larger one wins; a non-recommended process takes those of the group. */
 #include "proto/diagnose/diagnose_private.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 
 static bool is_even(uint32_t counter)
@@ -19,7 +20,7 @@ void rz_diagnose_set(struct rz_diagnose *diagnose, rz_id k, uint32_t counter)
     diagnose->n_even += is_even(counter);
     peer->counter = counter;
     peer->event = peer->failed = false;
-    if (!(diagnose->config.mutations & RZ_DIAGNOSE_KEEP_OKRUN)) {
+    if (!RZ_MUTATED(diagnose->config.mutations, RZ_DIAGNOSE_KEEP_OKRUN)) {
         peer->okrun = 0;
     }
     diagnose->untold = true;
@@ -68,7 +69,7 @@ bool rz_diagnose_believes(const struct rz_diagnose *diagnose, rz_id from, const 
  * what it found since then reached no member, and must not take effect after its rejoin. */
 void rz_diagnose_merge(struct rz_diagnose *diagnose, const uint64_t *items, uint32_t n, bool events)
 {
-    bool count_up = diagnose->config.mutations & RZ_DIAGNOSE_INCREMENT;
+    bool count_up = RZ_MUTATED(diagnose->config.mutations, RZ_DIAGNOSE_INCREMENT);
     uint32_t about_self = rz_diagnose_listed(items, n, diagnose->self);
     uint32_t own_counter = diagnose->peers[diagnose->self].counter;
     bool put_out = is_even(own_counter) && !is_even(about_self) && about_self > own_counter;

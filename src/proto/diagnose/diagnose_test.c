@@ -2,6 +2,7 @@
 /* Tests, their assessment, intervals. */
 #include "proto/diagnose/diagnose_private.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 
 /* A test without an answer after twice the threshold is lost; it does not enter the statistics.
@@ -72,7 +73,7 @@ void rz_diagnose_on_reply(struct rz_diagnose *diagnose, const struct rz_event *e
     }
     rz_time test_time = event->now - began;
     bool awaited = peer->pending && peer->test == message->seq;
-    bool before = diagnose->config.mutations & RZ_DIAGNOSE_UPDATE_FIRST;
+    bool before = RZ_MUTATED(diagnose->config.mutations, RZ_DIAGNOSE_UPDATE_FIRST);
     peer->answered = message->seq;
     if (before) {
         rz_diagnose_measure(&peer->statistics, test_time, &diagnose->config);

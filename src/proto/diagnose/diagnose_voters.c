@@ -2,6 +2,8 @@
 /* When a member requests another set of voters. */
 #include "proto/diagnose/diagnose_private.h"
 
+#include "proto/mutation.h"
+
 static bool votes(const struct rz_diagnose_voters *voters, rz_id k)
 {
     return voters->set[k / 64] >> (k % 64) & 1;
@@ -38,7 +40,8 @@ bool rz_diagnose_asks_for_voters(const struct rz_diagnose *diagnose,
         voters->since = diagnose->interval;
     }
     voters->differs = another;
-    if (voters->asked || own % 2 == 1 || diagnose->config.mutations & RZ_DIAGNOSE_KEEP_VOTERS) {
+    if (voters->asked || own % 2 == 1 ||
+        RZ_MUTATED(diagnose->config.mutations, RZ_DIAGNOSE_KEEP_VOTERS)) {
         return false;
     }
     voters->asked = back || are_few(diagnose, voters) ||

@@ -3,6 +3,7 @@
  * gossip_matrix.c, gossip_list.c, gossip_sum.c. */
 #include "proto/gossip/gossip.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 #include "base/random.h"
 #include "proto/gossip/gossip_state.h"
@@ -341,7 +342,7 @@ static enum rz_more gossip_on_receive(struct rz_gossip *gossip, const struct rz_
     if (!valid(gossip, message, items)) {
         return RZ_DONE;
     }
-    if (gossip->returned && gossip->config.mutations & RZ_GOSSIP_FALL_SILENT) {
+    if (gossip->returned && RZ_MUTATED(gossip->config.mutations, RZ_GOSSIP_FALL_SILENT)) {
         return RZ_DONE;
     }
     if (!rz_gossip_has_room(gossip, unknown_in(gossip, message, items), out)) {

@@ -2,6 +2,8 @@
 /* Algorithm 1 of Katti et al.: the matrix of detections, which member has detected which. */
 #include "proto/gossip/gossip_state.h"
 
+#include "proto/mutation.h"
+
 static const uint64_t *row_of(const struct rz_gossip *gossip, const uint64_t *matrix, rz_id id)
 {
     return matrix + (size_t)id * gossip->row_words;
@@ -40,7 +42,7 @@ static uint64_t news_in(const struct rz_gossip *gossip, const struct rz_message 
     if (word == n / 64) {
         news &= (UINT64_C(1) << n % 64) - 1;
     }
-    return gossip->config.mutations & RZ_GOSSIP_NO_INDIRECT ? 0 : news;
+    return RZ_MUTATED(gossip->config.mutations, RZ_GOSSIP_NO_INDIRECT) ? 0 : news;
 }
 
 uint32_t rz_gossip_matrix_unknown(const struct rz_gossip *gossip, const struct rz_message *message,
@@ -79,7 +81,7 @@ static bool all_detected(const struct rz_gossip *gossip, rz_id failed)
 {
     uint32_t n = gossip->config.n_members;
     rz_id assess = gossip->self;
-    if (gossip->config.mutations & RZ_GOSSIP_OTHER_ROW) {
+    if (RZ_MUTATED(gossip->config.mutations, RZ_GOSSIP_OTHER_ROW)) {
         assess = (assess + 1) % n;
     }
     const uint64_t *down = row_of(gossip, gossip->words, assess);

@@ -11,6 +11,7 @@
  */
 #include "proto/gossip/gossip_state.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 
 #define MILLION 1000000
@@ -116,7 +117,7 @@ static void add(struct rz_gossip *gossip, uint64_t weight, const uint64_t *items
 {
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
     const uint64_t *ids = rz_gossip_ids(gossip);
-    bool by_place = gossip->config.mutations & RZ_GOSSIP_BY_PLACE;
+    bool by_place = RZ_MUTATED(gossip->config.mutations, RZ_GOSSIP_BY_PLACE);
     gossip->weight += weight;
     for (uint32_t i = 0, at = 0; i < gossip->n_failed && at < n_items; i++) {
         if (ids[i] != items[at] && !by_place) {
@@ -130,7 +131,7 @@ static void add(struct rz_gossip *gossip, uint64_t weight, const uint64_t *items
 
 void rz_gossip_sum_take_back(struct rz_gossip *gossip)
 {
-    if (gossip->lent && !(gossip->config.mutations & RZ_GOSSIP_LOSE_HALF)) {
+    if (gossip->lent && !RZ_MUTATED(gossip->config.mutations, RZ_GOSSIP_LOSE_HALF)) {
         add(gossip, gossip->weight_lent, rz_gossip_lent_items(gossip), STRIDE * gossip->n_lent);
     }
     gossip->lent = false;
@@ -158,7 +159,7 @@ static bool within_tolerance(const struct rz_gossip *gossip, uint64_t sum)
 
 static void assess_entry(struct rz_gossip *gossip, struct rz_gossip_entry *entry)
 {
-    bool naive = gossip->config.mutations & RZ_GOSSIP_NAIVE_DIAGNOSIS;
+    bool naive = RZ_MUTATED(gossip->config.mutations, RZ_GOSSIP_NAIVE_DIAGNOSIS);
     uint32_t window = naive ? 1 : gossip->config.window;
     uint32_t least = naive || entry->phase > 1 ? 0 : gossip->least;
     entry->count = within_tolerance(gossip, entry->sum[entry->phase - 1]) ? entry->count + 1 : 0;

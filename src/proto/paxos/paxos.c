@@ -3,6 +3,7 @@
  * accessors. */
 #include "proto/paxos/paxos.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 #include "base/random.h"
 #include "proto/paxos/paxos_private.h"
@@ -405,7 +406,7 @@ uint64_t rz_paxos_hash(const struct rz_paxos *paxos)
         for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++) {
             hash = rz_mix(hash, words[k]);
         }
-        if (paxos->config.mutations & RZ_PAXOS_COUNT_MESSAGES) {
+        if (RZ_MUTATED(paxos->config.mutations, RZ_PAXOS_COUNT_MESSAGES)) {
             hash = rz_mix(hash, in->yes_heard);
         }
         hash = rz_mix(hash, in->phase | (uint64_t)in->vote << 8 | (uint64_t)in->asked << 16 |

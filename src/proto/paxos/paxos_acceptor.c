@@ -2,6 +2,7 @@
 /* The acceptor: promises and acceptances, and the vote that goes with the first promise. */
 #include "proto/paxos/paxos_private.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 
 void rz_paxos_ask_host(struct rz_paxos_instance *in, struct rz_actions *out)
@@ -80,7 +81,7 @@ void rz_paxos_on_accept(struct rz_paxos *paxos, struct rz_paxos_instance *in,
 {
     const struct rz_message *message = event->message;
     uint64_t ballot = message->word[0];
-    bool check = !(paxos->config.mutations & RZ_PAXOS_FORGET_PROMISE);
+    bool check = !RZ_MUTATED(paxos->config.mutations, RZ_PAXOS_FORGET_PROMISE);
     if (turned_away(paxos, in, message, check, out)) {
         return;
     }

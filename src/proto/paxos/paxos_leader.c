@@ -3,6 +3,7 @@
  * member. */
 #include "proto/paxos/paxos_private.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 #include "base/random.h"
 
@@ -19,10 +20,10 @@ static rz_time retry_later(const struct rz_paxos *paxos, const struct rz_paxos_i
 static bool paxos_quorum(struct rz_paxos *paxos, const struct rz_paxos_instance *in)
 {
     uint32_t count = rz_paxos_row_count(paxos, in, RZ_PAXOS_HEARD);
-    if (paxos->config.mutations & RZ_PAXOS_SELF_TWICE) {
+    if (RZ_MUTATED(paxos->config.mutations, RZ_PAXOS_SELF_TWICE)) {
         count++;
     }
-    if ((paxos->config.mutations & RZ_PAXOS_HALF) && paxos->config.n_members % 2 == 0) {
+    if (RZ_MUTATED(paxos->config.mutations, RZ_PAXOS_HALF) && paxos->config.n_members % 2 == 0) {
         count++;
     }
     return count >= rz_paxos_majority(paxos);
@@ -126,8 +127,8 @@ static void conclude_first_phase(struct rz_paxos *paxos, struct rz_paxos_instanc
     if (in->phase != RZ_PAXOS_PREPARING || !paxos_quorum(paxos, in)) {
         return;
     }
-    bool bound =
-        in->found != RZ_PAXOS_NO_BALLOT && !(paxos->config.mutations & RZ_PAXOS_IGNORE_ACCEPTED);
+    bool bound = in->found != RZ_PAXOS_NO_BALLOT &&
+                 !RZ_MUTATED(paxos->config.mutations, RZ_PAXOS_IGNORE_ACCEPTED);
     if (bound) {
         second_phase(paxos, in, in->found_value, now, out);
         return;
@@ -138,7 +139,7 @@ static void conclude_first_phase(struct rz_paxos *paxos, struct rz_paxos_instanc
     }
     uint32_t voted = rz_paxos_row_count(paxos, in, RZ_PAXOS_VOTED);
     uint32_t yes = rz_paxos_row_count(paxos, in, RZ_PAXOS_VOTED_YES);
-    if (paxos->config.mutations & RZ_PAXOS_COUNT_MESSAGES) {
+    if (RZ_MUTATED(paxos->config.mutations, RZ_PAXOS_COUNT_MESSAGES)) {
         yes = in->yes_heard;
         voted = yes > voted ? yes : voted;
     }

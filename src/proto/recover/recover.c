@@ -8,6 +8,7 @@
  * agree's actions, the notice of a decision, the next contribution.
  */
 #include "base/assert.h"
+#include "proto/mutation.h"
 #include "base/random.h"
 #include "proto/block.h"
 #include "proto/recover/recover_state.h"
@@ -135,7 +136,7 @@ static void know_daemon_failed(struct rz_recover *r, rz_id daemon, bool proof, r
 static void know_process_failed(struct rz_recover *r, uint32_t slot, uint32_t incarnation)
 {
     rz_assert(slot < r->n_slots);
-    if ((r->mutations & RZ_RECOVER_ANY_INCARNATION) &&
+    if (RZ_MUTATED(r->mutations, RZ_RECOVER_ANY_INCARNATION) &&
         incarnation < rz_recover_incarnation(r)[slot]) {
         incarnation = rz_recover_incarnation(r)[slot];
     }
@@ -152,8 +153,9 @@ static void know_process_failed(struct rz_recover *r, uint32_t slot, uint32_t in
 static void reach(struct rz_recover *r, uint64_t epoch, uint64_t phase, uint64_t round)
 {
     bool current = epoch == r->epoch && phase == r->phase &&
-                   (round == r->round || (r->mutations & RZ_RECOVER_KEEP_REACHED));
-    if ((current || (r->mutations & RZ_RECOVER_LATE_REACHED)) && r->phase != RZ_PHASE_LEFT) {
+                   (round == r->round || RZ_MUTATED(r->mutations, RZ_RECOVER_KEEP_REACHED));
+    if ((current || RZ_MUTATED(r->mutations, RZ_RECOVER_LATE_REACHED)) &&
+        r->phase != RZ_PHASE_LEFT) {
         r->reached = true;
     }
 }
@@ -225,7 +227,8 @@ static bool recover_wants_to_contribute(const struct rz_recover *r)
 static uint64_t bits_to_contribute(const struct rz_recover *r)
 {
     bool is_aware = aware(r);
-    bool reached = r->reached && (!is_aware || (r->mutations & RZ_RECOVER_DEATHLESS_BARRIER));
+    bool reached =
+        r->reached && (!is_aware || RZ_MUTATED(r->mutations, RZ_RECOVER_DEATHLESS_BARRIER));
     bool entered = r->repairing_here || r->repairing || (r->reached && r->phase == RZ_PHASE_RUN);
     return (reached ? ALL_REACHED : 0) | (is_aware ? ALL_AWARE : 0) | (entered ? ALL_ENTERED : 0);
 }

@@ -5,6 +5,7 @@
  * without a leader.
  */
 #include "base/assert.h"
+#include "proto/mutation.h"
 #include "base/status.h"
 #include "proto/recover/recover_state.h"
 
@@ -63,7 +64,8 @@ bool rz_recover_fence_binds(const struct rz_recover *r)
 
 void rz_recover_be_fenced(struct rz_recover *r)
 {
-    if (r->stopped || (!rz_recover_fence_binds(r) && !(r->mutations & RZ_RECOVER_OBEY_ANY))) {
+    if (r->stopped ||
+        (!rz_recover_fence_binds(r) && !RZ_MUTATED(r->mutations, RZ_RECOVER_OBEY_ANY))) {
         return;
     }
     r->notice = NOTICE_NONE;
@@ -83,7 +85,8 @@ static bool daemon_rests(const struct rz_recover *r, rz_id daemon)
     uint8_t known = rz_recover_daemons(r)[daemon];
     uint32_t found = rz_recover_found(r)[daemon];
     bool gone = (known & DAEMON_GONE) && (known & DAEMON_REPAIRED);
-    bool counts = found >= r->epoch || (found > 0 && (r->mutations & RZ_RECOVER_ANY_DAMAGE));
+    bool counts =
+        found >= r->epoch || (found > 0 && RZ_MUTATED(r->mutations, RZ_RECOVER_ANY_DAMAGE));
     return !(known & (DAEMON_NAMED | DAEMON_NAMED_PROOF)) && (gone || (known == 0 && !counts));
 }
 
@@ -174,7 +177,7 @@ bool rz_recover_awaits_news(const struct rz_recover *r)
 static bool settles(const struct rz_recover *r, const struct rz_action *decided)
 {
     bool failures = decided->n_items > 0 || (r->repairing && r->lost > 0);
-    bool aware = (decided->arg[1] & ALL_AWARE) || (r->mutations & RZ_RECOVER_UNAWARE);
+    bool aware = (decided->arg[1] & ALL_AWARE) || RZ_MUTATED(r->mutations, RZ_RECOVER_UNAWARE);
     return !failed_without(r, DAEMON_AGREED | DAEMON_NAMED) && (!failures || aware);
 }
 
@@ -186,12 +189,13 @@ static bool recover_quorum(const struct rz_recover *r)
         if (daemons[d] & (DAEMON_GONE | DAEMON_NAMED_PROOF)) {
             votes[d] = RZ_VOTE_GONE;
         } else if (daemons[d] & (DAEMON_AGREED | DAEMON_NAMED)) {
-            votes[d] = r->mutations & RZ_RECOVER_NO_ELECTORATE ? RZ_VOTE_GONE : RZ_VOTE_SILENT;
+            votes[d] =
+                RZ_MUTATED(r->mutations, RZ_RECOVER_NO_ELECTORATE) ? RZ_VOTE_GONE : RZ_VOTE_SILENT;
         } else {
             votes[d] = RZ_VOTE_LIVE;
         }
     }
-    rz_id tie_breaker = r->mutations & RZ_RECOVER_ANY_HALF ? r->self : r->tie_breaker;
+    rz_id tie_breaker = RZ_MUTATED(r->mutations, RZ_RECOVER_ANY_HALF) ? r->self : r->tie_breaker;
     return rz_recover_has_quorum(votes, r->n_daemons, tie_breaker);
 }
 
@@ -268,7 +272,7 @@ static uint32_t note(struct rz_recover *r, const struct rz_action *decided, bool
  * failed here. */
 static const bool *list_failed(struct rz_recover *r, uint32_t own_mutation)
 {
-    uint8_t failed_bit = r->mutations & own_mutation ? DAEMON_KNOWN : DAEMON_AGREED;
+    uint8_t failed_bit = RZ_MUTATED(r->mutations, own_mutation) ? DAEMON_KNOWN : DAEMON_AGREED;
     bool *failed = rz_recover_at(r, r->scratch_at);
     for (rz_id d = 0; d < r->n_daemons; d++) {
         failed[d] = rz_recover_daemons(r)[d] & failed_bit;
@@ -314,7 +318,7 @@ static void lose_all(struct rz_recover *r)
 static void place_lost(struct rz_recover *r)
 {
     /* Ranks of daemons without which an epoch has begun are elsewhere now. */
-    bool move = r->mutations & RZ_RECOVER_OWN_PLACEMENT;
+    bool move = RZ_MUTATED(r->mutations, RZ_RECOVER_OWN_PLACEMENT);
     for (EACH_TROUBLED(r, d)) {
         if (!rz_recover_daemon_lost(r, d)) {
             continue;
@@ -362,7 +366,7 @@ static void begin_epoch(struct rz_recover *r, uint64_t generation)
     r->generation = r->generation_known = generation;
     place_lost(r);
     recover_notify(r, RZ_RECOVER_EPOCH, r->epoch,
-                   r->mutations & RZ_RECOVER_OWN_GENERATION ? newest_here : generation);
+                   RZ_MUTATED(r->mutations, RZ_RECOVER_OWN_GENERATION) ? newest_here : generation);
     r->notice_arg[2] = r->from_start;
 }
 
@@ -450,7 +454,8 @@ void rz_recover_decide(struct rz_recover *r, const struct rz_action *decided)
     }
     if (daemons[r->self] & DAEMON_KNOWN) {
         stop(r, RZ_ERR_FENCED);
-    } else if ((r->mutations & RZ_RECOVER_DEATHLESS_BARRIER) && (decided->arg[1] & ALL_REACHED)) {
+    } else if (RZ_MUTATED(r->mutations, RZ_RECOVER_DEATHLESS_BARRIER) &&
+               (decided->arg[1] & ALL_REACHED)) {
         open_barrier(r);
     } else if (settles(r, decided)) {
         settle(r, decided, daemons_named);

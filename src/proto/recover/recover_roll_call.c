@@ -5,6 +5,7 @@
  * if it is still silent after as long again as they took to answer.
  */
 #include "base/random.h"
+#include "proto/mutation.h"
 #include "proto/emit.h"
 #include "proto/recover/recover_state.h"
 
@@ -155,7 +156,7 @@ void rz_recover_suspect(struct rz_recover *r, rz_id daemon, bool for_good, rz_ti
         rz_recover_daemon_failed(r, daemon) || (rz_recover_call(r)[daemon] & CALL_REPORT)) {
         return;
     }
-    if (r->mutations & RZ_RECOVER_HASTY) {
+    if (RZ_MUTATED(r->mutations, RZ_RECOVER_HASTY)) {
         rz_recover_call(r)[daemon] |= CALL_REPORT;
         r->n_reports++;
         return;

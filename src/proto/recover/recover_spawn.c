@@ -5,6 +5,7 @@
  * of this member determines only its contribution.
  */
 #include "base/assert.h"
+#include "proto/mutation.h"
 #include "base/idset.h"
 #include "base/status.h"
 #include "proto/recover/recover_state.h"
@@ -51,7 +52,8 @@ static void want_spawn(struct rz_recover *r, uint32_t slot, uint32_t incarnation
     if (slot >= r->n_slots || incarnation < 2) {
         return;
     }
-    if ((r->mutations & RZ_RECOVER_ANY_SPAWN) && incarnation <= rz_recover_incarnation(r)[slot]) {
+    if (RZ_MUTATED(r->mutations, RZ_RECOVER_ANY_SPAWN) &&
+        incarnation <= rz_recover_incarnation(r)[slot]) {
         incarnation = rz_recover_incarnation(r)[slot] + 1;
     }
     if (rz_recover_asked(r)[slot] < incarnation) {
@@ -68,7 +70,7 @@ void rz_recover_want(struct rz_recover *r, const uint64_t *items, uint32_t n_ite
     for (uint32_t i = 0; i < n_items; i++) {
         uint32_t slot, incarnation, serial, count;
         rz_id node;
-        if ((r->mutations & RZ_RECOVER_ANY_COHORT) &&
+        if (RZ_MUTATED(r->mutations, RZ_RECOVER_ANY_COHORT) &&
             rz_recover_unpack_cohort(items[i], &node, &serial, &count) &&
             !cohort_open(r, items[i])) {
             rz_recover_serial(r)[node] = serial - 1;
@@ -158,15 +160,15 @@ uint32_t rz_recover_collect_spawns(const struct rz_recover *r, uint64_t *items)
 static bool slot_free(const struct rz_recover *r, uint32_t slot)
 {
     uint32_t incarnation = rz_recover_incarnation(r)[slot];
-    return slot >= r->n_ranks &&
-           (rz_recover_noted(r)[slot] >= incarnation ||
-            ((r->mutations & RZ_RECOVER_KNOWN_FREE) && rz_recover_known(r)[slot] >= incarnation));
+    return slot >= r->n_ranks && (rz_recover_noted(r)[slot] >= incarnation ||
+                                  (RZ_MUTATED(r->mutations, RZ_RECOVER_KNOWN_FREE) &&
+                                   rz_recover_known(r)[slot] >= incarnation));
 }
 
 /* Why no spawn is carried out now, or RZ_OK. */
 static rz_status_t refusal(const struct rz_recover *r)
 {
-    if (r->mutations & RZ_RECOVER_OWN_REFUSAL ? r->repairing_here : r->repairing) {
+    if (RZ_MUTATED(r->mutations, RZ_RECOVER_OWN_REFUSAL) ? r->repairing_here : r->repairing) {
         return RZ_ERR_ROLLBACK;
     }
     if (r->phase == RZ_PHASE_LEFT) {
@@ -182,7 +184,8 @@ static void survey(struct rz_recover *r)
     if (r->n_spawn_items > 0) {
         return;
     }
-    uint8_t failed_bit = r->mutations & RZ_RECOVER_OWN_SPAWN_PLACE ? DAEMON_KNOWN : DAEMON_AGREED;
+    uint8_t failed_bit =
+        RZ_MUTATED(r->mutations, RZ_RECOVER_OWN_SPAWN_PLACE) ? DAEMON_KNOWN : DAEMON_AGREED;
     bool *failed = rz_recover_at(r, r->scratch_at);
     uint32_t *load = rz_recover_at(r, r->load_at);
     for (rz_id d = 0; d < r->n_daemons; d++) {
@@ -202,7 +205,7 @@ static uint64_t free_places(const struct rz_recover *r)
     const bool *failed = rz_recover_at(r, r->scratch_at);
     const uint32_t *load = rz_recover_at(r, r->load_at), *slots = rz_recover_at(r, r->slots_at);
     uint64_t n = 0;
-    if (!r->slots_limit || r->mutations & RZ_RECOVER_CROWDED_SPAWN) {
+    if (!r->slots_limit || RZ_MUTATED(r->mutations, RZ_RECOVER_CROWDED_SPAWN)) {
         return UINT64_MAX;
     }
     for (rz_id d = 0; d < r->n_daemons; d++) {
@@ -326,7 +329,7 @@ void rz_recover_settle_spawns(struct rz_recover *r, const struct rz_action *deci
         return;
     }
     r->round++;
-    if (!(r->mutations & RZ_RECOVER_KEEP_REACHED)) {
+    if (!RZ_MUTATED(r->mutations, RZ_RECOVER_KEEP_REACHED)) {
         r->reached = false;
     }
 }

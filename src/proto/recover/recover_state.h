@@ -3,6 +3,7 @@
 #ifndef RZ_PROTO_RECOVER_STATE_H
 #define RZ_PROTO_RECOVER_STATE_H
 
+#include "proto/mutation.h"
 #include "proto/agree/agree.h"
 #include "proto/recover/recover.h"
 
@@ -276,7 +277,7 @@ static inline bool rz_recover_damage_counts(const struct rz_recover *r, rz_id da
                                             uint32_t epoch)
 {
     return daemon < r->n_daemons && r->repairing && r->phase == RZ_PHASE_ENTER &&
-           (epoch == r->epoch || (epoch > 0 && (r->mutations & RZ_RECOVER_ANY_DAMAGE))) &&
+           (epoch == r->epoch || (epoch > 0 && RZ_MUTATED(r->mutations, RZ_RECOVER_ANY_DAMAGE))) &&
            !(rz_recover_daemons(r)[daemon] & DAEMON_AGREED);
 }
 

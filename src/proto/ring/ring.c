@@ -3,6 +3,7 @@
  * next predecessor when it has failed. */
 #include "proto/ring/ring.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 #include "base/idset.h"
 #include "base/lateness.h"
@@ -81,7 +82,7 @@ static bool ring_has_room(const struct rz_ring *ring, uint32_t more, struct rz_a
 
 static bool ring_mutated(const struct rz_ring *ring, enum rz_ring_mutation mutation)
 {
-    return (ring->config.mutations & mutation) != 0;
+    return RZ_MUTATED(ring->config.mutations, mutation);
 }
 
 /* ---- actions ---- */

@@ -6,6 +6,7 @@
  */
 #include "proto/rounds/rounds.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 #include "base/random.h"
 
@@ -42,7 +43,7 @@ struct rz_rounds {
 
 static bool rounds_mutated(const struct rz_rounds *rounds, enum rz_rounds_mutation mutation)
 {
-    return (rounds->config.mutations & mutation) != 0;
+    return RZ_MUTATED(rounds->config.mutations, mutation);
 }
 
 static uint32_t all_members(const struct rz_rounds *rounds)

@@ -2,6 +2,7 @@
 /* Waves up and down the tree until the job is quiet, then until every member has saved. */
 #include "proto/snapshot/snapshot_private.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 #include "base/random.h"
 #include "proto/emit.h"
@@ -10,7 +11,7 @@
 
 static bool snapshot_mutated(const struct rz_snapshot *snapshot, enum rz_snapshot_mutation mutation)
 {
-    return (snapshot->config.mutations & mutation) != 0;
+    return RZ_MUTATED(snapshot->config.mutations, mutation);
 }
 
 size_t rz_snapshot_size(const struct rz_snapshot_config *config)

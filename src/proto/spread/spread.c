@@ -3,6 +3,7 @@
  */
 #include "proto/spread/spread.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 #include "base/idset.h"
 #include "base/random.h"
@@ -125,7 +126,7 @@ static void aim_at(struct rz_spread *spread, rz_id id)
 
 static bool spread_mutated(const struct rz_spread *spread, enum rz_spread_mutation mutation)
 {
-    return (spread->config.mutations & mutation) != 0;
+    return RZ_MUTATED(spread->config.mutations, mutation);
 }
 
 static uint32_t neighbours_of(const struct rz_spread *spread, rz_id origin,

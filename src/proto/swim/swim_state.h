@@ -3,6 +3,7 @@
 #ifndef RZ_PROTO_SWIM_STATE_H
 #define RZ_PROTO_SWIM_STATE_H
 
+#include "proto/mutation.h"
 #include "proto/swim/swim.h"
 
 #include "base/random.h"
@@ -162,7 +163,7 @@ struct rz_message *rz_swim_send_to(struct rz_swim *swim, rz_id to, enum rz_swim_
 
 static inline bool rz_swim_mutant(const struct rz_swim *swim, enum rz_swim_mutation mutation)
 {
-    return swim->config.mutations & mutation;
+    return RZ_MUTATED(swim->config.mutations, mutation);
 }
 
 #endif

@@ -45,11 +45,6 @@ uint64_t *rz_twophase_op_set(const struct rz_twophase *tp, const struct rz_twoph
     return rz_twophase_set(tp, (enum rz_twophase_set)(before + set));
 }
 
-bool rz_twophase_mutated(const struct rz_twophase *tp, enum rz_twophase_mutation mutation)
-{
-    return (tp->config.mutations & mutation) != 0;
-}
-
 void rz_twophase_send(struct rz_twophase *tp, const struct rz_twophase_op *op,
                       enum rz_twophase_message type, const rz_id *to, uint32_t n_to,
                       struct rz_actions *out)

@@ -14,6 +14,7 @@
 #ifndef RZ_PROTO_TWOPHASE_PRIVATE_H
 #define RZ_PROTO_TWOPHASE_PRIVATE_H
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 #include "proto/twophase/twophase.h"
 
@@ -78,7 +79,11 @@ struct rz_twophase {
 uint64_t *rz_twophase_set(const struct rz_twophase *tp, enum rz_twophase_set set);
 uint64_t *rz_twophase_op_set(const struct rz_twophase *tp, const struct rz_twophase_op *op,
                              enum rz_twophase_set set);
-bool rz_twophase_mutated(const struct rz_twophase *tp, enum rz_twophase_mutation mutation);
+static inline bool rz_twophase_mutated(const struct rz_twophase *tp,
+                                       enum rz_twophase_mutation mutation)
+{
+    return RZ_MUTATED(tp->config.mutations, mutation);
+}
 void rz_twophase_send(struct rz_twophase *tp, const struct rz_twophase_op *op,
                       enum rz_twophase_message type, const rz_id *to, uint32_t n_to,
                       struct rz_actions *out);

@@ -3,6 +3,7 @@
  * the accessors. */
 #include "proto/view_change/view_change.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 #include "base/random.h"
 #include "proto/emit.h"
@@ -417,7 +418,7 @@ static bool take_decision(struct rz_view_change *vc, struct rz_view_change_group
         return round <= group->counts.round;
     }
     if (round == group->kept.round && message->from < group->kept.by &&
-        !(vc->config.mutations & RZ_VIEW_CHANGE_KEEP_LATER)) {
+        !RZ_MUTATED(vc->config.mutations, RZ_VIEW_CHANGE_KEEP_LATER)) {
         return false;
     }
     if (round == group->kept.round + 1) {

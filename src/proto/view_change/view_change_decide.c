@@ -2,6 +2,7 @@
 /* Decisions: taken by the least living daemon, kept by all; then they count. */
 #include "proto/view_change/view_change_private.h"
 
+#include "proto/mutation.h"
 #include "base/assert.h"
 
 #include <string.h>
@@ -64,7 +65,7 @@ static bool decide_one(struct rz_view_change *vc, struct rz_view_change_group *g
         .gone = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE),
         .n_waiting = list_waiting(vc, group, waiting),
         .waiting = waiting,
-        .count_absent = vc->config.mutations & RZ_VIEW_CHANGE_COUNT_ABSENT};
+        .count_absent = RZ_MUTATED(vc->config.mutations, RZ_VIEW_CHANGE_COUNT_ABSENT)};
     if (group->counts.round == UINT32_MAX ||
         !rz_view_change_ends(&now, lists, (uint32_t *)(view + words), view, &progress)) {
         return false;
@@ -99,7 +100,7 @@ static bool is_confirmed(const struct rz_view_change *vc, const struct rz_view_c
 {
     const uint64_t *confirmed = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_CONFIRMED);
     const uint64_t *failed = rz_view_change_failed_daemons(vc);
-    if (vc->config.mutations & RZ_VIEW_CHANGE_TELL_EARLY) {
+    if (RZ_MUTATED(vc->config.mutations, RZ_VIEW_CHANGE_TELL_EARLY)) {
         return true;
     }
     for (rz_id id = 0; id < vc->config.n_members; id++) {
