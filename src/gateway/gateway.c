@@ -629,6 +629,9 @@ static bool read_job(struct rz_gateway *gateway, const struct rz_gateway_job *m)
                                   .crowd = m->crowd,
                                   .folder = strdup(m->folder)};
     rz_need_memory(job->folder, "for the job");
+    for (uint32_t i = 0; i < RZ_GATEWAY_SECRET_BYTES && i < m->secret_length; i++) {
+        snprintf(job->secret + 2 * (size_t)i, 3, "%02x", m->secret[i]);
+    }
     uint32_t *nodes = numbers(m->placement, m->placement_length, m->n_ranks, m->n_nodes);
     uint32_t *programs = numbers(m->programs, m->programs_length, m->n_ranks, m->n_ranks);
     struct rz_gateway_process *processes = calloc(m->n_ranks, sizeof(*processes));
@@ -636,7 +639,7 @@ static bool read_job(struct rz_gateway *gateway, const struct rz_gateway_job *m)
     rz_need_memory(processes && gateway->process_of, "for the job");
     memset(gateway->process_of, 0xff, m->n_slots * sizeof(uint32_t));
     bool good = m->node < m->n_nodes && m->protocol < RZ_GATEWAY_PROTOCOL_COUNT && nodes &&
-                programs && m->n_slots >= m->n_ranks;
+                programs && m->n_slots >= m->n_ranks && m->secret_length >= RZ_GATEWAY_SECRET_BYTES;
     for (uint32_t rank = 0; good && rank < m->n_ranks; rank++) {
         processes[rank] = (struct rz_gateway_process){
             .slot = rank, .node = nodes[rank], .program = programs[rank]};

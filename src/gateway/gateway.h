@@ -19,13 +19,16 @@ struct rz_gateway;
 struct rz_gateway_texts;
 
 /* The job, as JOB says. */
+#define RZ_GATEWAY_SECRET_BYTES 16
+
 struct rz_served_job {
     uint32_t protocol; /* enum rz_gateway_protocol */
     uint64_t id;
     uint32_t node, n_nodes, n_ranks, n_slots, verbosity;
     bool tolerant; /* the programs handle failures, as the user says */
     bool crowd;    /* the ranks outnumber the processors */
-    char *folder;  /* exists; its contents end with the node */
+    char secret[2 * RZ_GATEWAY_SECRET_BYTES + 1]; /* in hexadecimal; its processes alone know it */
+    char *folder;                                 /* exists; its contents end with the node */
 };
 
 /* A process of any node. All gateways identify it by its number in the job: a rank by its rank;

@@ -317,7 +317,10 @@ static rz_status_t open_pmix(struct rz_gateway *gateway, const char **why)
     pmix->gateway = gateway;
     pmix->last = &pmix->first;
     pthread_mutex_init(&pmix->lock, NULL);
-    snprintf(pmix->nspace, sizeof(pmix->nspace), "rz%016llx", (unsigned long long)gateway->job.id);
+    /* Whoever connects states a user number that libpmix believes. He must also name a process of
+     * the job, and its namespace is no more public than its environment. */
+    snprintf(pmix->nspace, sizeof(pmix->nspace), "rz%016llx-%s",
+             (unsigned long long)gateway->job.id, gateway->job.secret);
     rz_need_memory(rz_event_fd_make(&pmix->event_fd) == RZ_OK, "for PMIx");
     pmix->posted =
         event_new(gateway->base, pmix->event_fd, EV_READ | EV_PERSIST, run_upcalls, gateway);

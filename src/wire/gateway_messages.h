@@ -10,7 +10,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_GATEWAY_VERSION 2
+#define RZ_GATEWAY_VERSION 3
 
 /* The largest message, and the largest part of a PEER message, which travels on in one overlay
  * message (wire/overlay_messages.h). */
@@ -30,8 +30,9 @@ enum rz_client_state { RZ_CLIENT_CONNECTED, RZ_CLIENT_FINALIZED, RZ_CLIENT_STATE
 #define RZ_GATEWAY_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     /* daemon -> gateway */ \
     MESSAGE(JOB, job) U32(version) U32(protocol) U64(job) U32(node) U32(n_nodes) U32(n_ranks) U32(n_slots) U32(verbosity) \
-        U32(tolerant) U32(crowd) TEXT(folder) BYTES(placement) BYTES(programs) \
-        END(JOB, job) /* first; crowd: more ranks than processors; folder: scratch; placement, \
+        U32(tolerant) U32(crowd) BYTES(secret) TEXT(folder) BYTES(placement) BYTES(programs) \
+        END(JOB, job) /* first; crowd: more ranks than processors; secret: of the job, which its processes alone \
+           may know; folder: scratch; placement, \
            programs: of each rank, u32 */ \
     MESSAGE(PROCESS_STARTED, process_started) U32(rank) U32(incarnation) U32(pid) END(PROCESS_STARTED, process_started) \
     MESSAGE(PROCESS_ENDED, process_ended) U32(rank) U32(incarnation) U32(failed) \

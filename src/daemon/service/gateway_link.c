@@ -112,7 +112,9 @@ static rz_status_t send_job(struct rz_gateway_link *link)
                       job->scratch, strerror(errno));
         return RZ_ERR_SYSTEM;
     }
+    uint8_t secret[RZ_JOB_KEY_BYTES];
     uint32_t bytes = 4 * job->n_ranks;
+    rz_job_gateway_secret(job, secret);
     uint8_t *placement = malloc(bytes), *programs = malloc(bytes);
     struct rz_wire_writer w;
     if (!placement || !programs) {
@@ -137,6 +139,8 @@ static rz_status_t send_job(struct rz_gateway_link *link)
                           .verbosity = job->verbosity,
                           .tolerant = (job->flags & RZ_JOB_TOLERANT) != 0,
                           .crowd = (job->flags & RZ_JOB_CROWD) != 0,
+                          .secret = secret,
+                          .secret_length = sizeof(secret),
                           .folder = job->scratch,
                           .placement = placement,
                           .placement_length = bytes,

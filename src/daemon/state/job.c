@@ -53,6 +53,11 @@ void rz_job_group_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BY
     derive(job, "datagrams of groups", 0, 0, key);
 }
 
+void rz_job_gateway_secret(const struct rz_daemon_job *job, uint8_t secret[RZ_JOB_KEY_BYTES])
+{
+    derive(job, "names of processes of other libraries", 0, 0, secret);
+}
+
 static uint32_t data_context_offset_token(const struct rz_daemon_job *job)
 {
     uint8_t key[RZ_JOB_KEY_BYTES];

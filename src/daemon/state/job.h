@@ -100,6 +100,10 @@ void rz_job_net_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BYTE
 /* Derives the key for datagrams of dynamic groups (groups.h), which all processes hold. */
 void rz_job_group_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BYTES]);
 
+/* Derives what only processes of this user, and programs of other libraries in the job, may know:
+ * it is a part of the names by which those connect to the gateway. */
+void rz_job_gateway_secret(const struct rz_daemon_job *job, uint8_t secret[RZ_JOB_KEY_BYTES]);
+
 /* Whether all nodes of the job are on one machine (all have loopback addresses). */
 bool rz_job_single_host(const struct rz_daemon_job *job);
 
