@@ -23,6 +23,11 @@ mpi_fails(messages windows_failure 0 "windows: correct" RZRUN -n 11 -x RZ_RMA=me
 mpi_fails(nodes windows_failure 0 "windows: correct" RZRUN -n 12 --nodes 3)
 mpi_fails(apart windows_failure 0 "windows: correct" RZRUN -n 11 --nodes 11)
 
+# What is on its way to some delays nothing to others.
+mpi_program(windows_beside)
+mpi_run(messages windows_beside RZRUN -n 10 -x RZ_RMA=message)
+mpi_run(nodes windows_beside RZRUN -n 10 --nodes 10)
+
 # Long rows, which go as messages: SEED ROUNDS, or failures while they move.
 mpi_program(windows_rows)
 mpi_run(alone windows_rows RZRUN -n 1 ARGS 1 10)

@@ -13,10 +13,12 @@
 #include <stdlib.h>
 
 /* Bytes of data in one part, where the type allows it; on their way to one target, few, so that the
- * copies stay in the processor's cache; and to all targets. */
+ * copies stay in the processor's cache; and to all targets: beyond that each target has the least
+ * for itself, so that none waits for the others. */
 enum { PART_MAX = 128 * 1024, ORDERED_DATA_MAX = RZ_RMA_ORDERED_MAX - 1024 };
 #define ON_WAY_TO_ONE_MAX ((size_t)512 << 10)
 #define ON_THEIR_WAY_MAX ((size_t)4 << 20)
+#define ON_WAY_TO_ONE_LEAST ((size_t)64 << 10)
 
 static size_t on_their_way;
 static uint64_t last_number;
@@ -199,7 +201,8 @@ int rz_rma_await(struct rz_win *win, int rank, const char *call)
 static bool is_room(void *arg)
 {
     const struct rz_win_target *target = arg;
-    return target->on_their_way < ON_WAY_TO_ONE_MAX && on_their_way < ON_THEIR_WAY_MAX;
+    return target->on_their_way < ON_WAY_TO_ONE_LEAST ||
+           (target->on_their_way < ON_WAY_TO_ONE_MAX && on_their_way < ON_THEIR_WAY_MAX);
 }
 
 /* ---- Sending ---- */
