@@ -13,6 +13,7 @@ from hosts_files import HANG_S
 
 SKIPPED = 77
 BUILD = os.path.abspath(os.environ.get("RZ_TEST_BUILD", "build"))
+SOURCE = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../..")
 RZRUN, HPCCG = f"{BUILD}/bin/rzrun", f"{BUILD}/apps/hpccg"
 RING, SHRINK = f"{BUILD}/apps/ring", f"{BUILD}/apps/tutorial/step5_shrink"
 HAS_PMIX = os.path.exists(f"{BUILD}/lib/rhizome/rhizome-pmix.so")
@@ -49,7 +50,7 @@ class JobsTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.rig = hosts.Hosts(cls.N, slurm=cls.SLURM, share=[BUILD])
+        cls.rig = hosts.Hosts(cls.N, slurm=cls.SLURM, share=[SOURCE, BUILD])
         cls.addClassCleanup(cls.rig.close)
         cls.expected = result_of(cls.undisturbed([HPCCG, *SIZE], cls.RANKS))
 

@@ -127,7 +127,7 @@ def main():
     spinners = [subprocess.Popen([sys.executable, "-c", SPINNER.format(os.getpid())]) for _ in range(options.spinners)]
     found, begun, seed = Found(), time.monotonic(), options.seed
     try:
-        with hosts.Hosts(HOSTS, share=[jobs.BUILD]) as rig:
+        with hosts.Hosts(HOSTS, share=[jobs.SOURCE, jobs.BUILD]) as rig:
             while (found.recoveries() < options.recoveries or found.jobs < len(FAULTS)) and time.monotonic() - begun < options.budget:
                 run_job(rig, seed, found, expected)
                 seed += 1
