@@ -232,7 +232,9 @@ bool rz_image_next_open(uint32_t *i, struct rz_image_open *open)
     while (image && *i < image->head.n_files) {
         const struct rz_image_file *file = &image->file[(*i)++];
         if (file->fd >= 0 && file->given < 0 && S_ISREG(file->mode) && file->bytes > 0) {
-            *open = (struct rz_image_open){file->device, file->inode, file->made_ns, file->bytes};
+            bool writes = (file->flags & O_ACCMODE) != O_RDONLY && !(file->flags & O_APPEND);
+            *open = (struct rz_image_open){file->device, file->inode, file->made_ns,
+                                           file->bytes,  file->fd,    writes};
             return true;
         }
     }

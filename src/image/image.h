@@ -132,6 +132,8 @@ const uint8_t *rz_image_written(uint64_t *pages);
 /* The regular files that are open in the image that was saved or restored last, and not empty. */
 struct rz_image_open {
     uint64_t device, inode, made_ns, bytes;
+    int fd;
+    bool writes; /* anywhere in it, by this descriptor */
 };
 
 /* The next one: *i is 0 first. False: there are no more. */

@@ -148,14 +148,13 @@ static rz_status_t check_addresses(const struct rz_image_tables *image)
     return RZ_OK;
 }
 
-/* Whether the name leads to another file, on this host: on another one the number of a device that
- * both share is another one, too. */
-static bool is_another(const struct rz_image_file *file, const char *path, int flags,
-                       const struct stat *st)
+/* Whether another file has the name, which is no link. The device does not count: of one that
+ * several hosts share each has its own number. */
+static bool is_another(const struct rz_image_file *file, const char *path, const struct stat *st)
 {
-    return st->st_dev == file->device &&
-           (st->st_ino != file->inode ||
-            !rz_image_same_made(file->made_ns, rz_image_made_ns(AT_FDCWD, path, flags)));
+    return st->st_ino != file->inode ||
+           !rz_image_same_made(file->made_ns,
+                               rz_image_made_ns(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW));
 }
 
 /* One that is gone is made again when the program opens it again, and one that is shorter was begun
@@ -166,7 +165,7 @@ static rz_status_t check_closed(const struct rz_image_file *file, const char *pa
     if (RZ_RAW4(newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         return RZ_OK;
     }
-    if (is_another(file, path, AT_SYMLINK_NOFOLLOW, &st)) {
+    if (st.st_dev == file->device && is_another(file, path, &st)) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED,
                                "%s, which had been written to, is another file now", path);
     }
@@ -197,12 +196,12 @@ static rz_status_t check_file(const struct rz_image_file *file, const char *path
     if (file->same_as >= 0 || file->given >= 0) {
         return RZ_OK;
     }
-    if (RZ_RAW4(newfstatat, AT_FDCWD, path, &st, 0) != 0 ||
+    if (RZ_RAW4(newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         (st.st_mode & S_IFMT) != (file->mode & S_IFMT)) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s, which was open, is missing", path);
     }
     if (S_ISREG(st.st_mode) && (file->flags & O_ACCMODE) != O_RDONLY &&
-        is_another(file, path, 0, &st) && !rz_raw_begins(path, "/proc/")) {
+        is_another(file, path, &st) && !rz_raw_begins(path, "/proc/")) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED,
                                "%s, which was open for writing, is another file now", path);
     }

@@ -65,7 +65,8 @@ static void give_number(long fd, const struct rz_image_file *file, const char *p
 
 static void open_file(const struct rz_image_file *file, const char *path)
 {
-    long fd = RZ_RAW4(openat, AT_FDCWD, path, file->flags & ~(O_CREAT | O_TRUNC | O_EXCL), 0);
+    int flags = (file->flags & ~(O_CREAT | O_TRUNC | O_EXCL)) | O_NOFOLLOW;
+    long fd = RZ_RAW4(openat, AT_FDCWD, path, flags, 0);
     if (fd < 0) {
         rz_restore_fail("the system does not open ", path);
     }
@@ -117,6 +118,15 @@ static void cut_closed(const struct rz_image_file *file, const char *path)
     }
 }
 
+/* ext4 reads a folder as empty, once, if a new descriptor has been set to its end and then to its
+ * beginning. One that has come there by reading is as the one was that was saved. */
+static void read_folder(const struct rz_image_file *file)
+{
+    while (file->offset != 0 &&
+           RZ_RAW3(getdents64, file->fd, RZ_AREA->maps, sizeof(RZ_AREA->maps)) > 0) {
+    }
+}
+
 static void restore_file(const struct rz_image_file *file)
 {
     const char *path = RZ_AREA->image.text + file->path;
@@ -141,8 +151,16 @@ static void restore_file(const struct rz_image_file *file)
         return;
     }
     if (S_ISREG(file->mode) && (file->flags & O_ACCMODE) != O_RDONLY &&
-        RZ_RAW2(fstat, file->fd, &st) == 0 && (uint64_t)st.st_size > file->bytes) {
-        RZ_RAW2(ftruncate, file->fd, file->bytes);
+        RZ_RAW2(fstat, file->fd, &st) == 0) {
+        if (st.st_ino != file->inode && !rz_raw_begins(path, "/proc/")) {
+            rz_restore_fail("another file has the name of ", path);
+        }
+        if ((uint64_t)st.st_size > file->bytes) {
+            RZ_RAW2(ftruncate, file->fd, file->bytes);
+        }
+    }
+    if (S_ISDIR(file->mode)) {
+        read_folder(file);
     }
     RZ_RAW3(lseek, file->fd, file->offset, SEEK_SET);
 }

@@ -118,6 +118,20 @@ unsigned rz_descriptor_await(const int *fds, unsigned n, int within_ms)
     return ready;
 }
 
+rz_status_t rz_descriptor_pair(int ends[2])
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        ends[0] = ends[1] = -1;
+        return RZ_ERR_SYSTEM;
+    }
+    return RZ_OK;
+}
+
+void rz_descriptor_signal(int fd)
+{
+    (void)!send(fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 rz_status_t rz_event_fd_make(int *fd)
 {
     return given(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), fd);

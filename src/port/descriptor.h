@@ -37,6 +37,14 @@ rz_status_t rz_descriptor_read_only(int fd, int *read_only);
  * RZ_ERR_SYSTEM: /proc does not show them. */
 rz_status_t rz_descriptor_watched(int epoll, void (*visit)(void *arg, int fd), void *arg);
 
+/* Makes a pair of sockets; one end can be read once the other one is signalled. After an error both
+ * are -1. */
+rz_status_t rz_descriptor_pair(int ends[2]);
+
+/* Never waits, whatever another process that has the descriptor has made of it; what is no socket
+ * is left alone. */
+void rz_descriptor_signal(int fd);
+
 /* Waits at most within_ms until fd can be written to. Returns whether it can. */
 bool rz_descriptor_await_room(int fd, int within_ms);
 

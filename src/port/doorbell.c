@@ -36,9 +36,13 @@ static void doorbell_wake(struct rz_doorbell *bell, uint32_t mode, int event_fd)
     if (mode == RZ_DOORBELL_FUTEX) {
         syscall(SYS_futex, &bell->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
     } else {
+        /* A full counter needs no more. The sleeper may have made it wait for room: a waker that is
+         * a daemon must not. */
+        struct pollfd room = {.fd = event_fd, .events = POLLOUT};
         uint64_t one = 1;
-        ssize_t written = write(event_fd, &one, sizeof(one));
-        (void)written; /* EAGAIN: the counter is full, so the fd is readable anyway */
+        if (poll(&room, 1, 0) == 1 && room.revents & POLLOUT) {
+            (void)!write(event_fd, &one, sizeof(one));
+        }
     }
 }
 

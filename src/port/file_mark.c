@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,7 +18,7 @@
 /* Not in linux/magic.h. */
 #define ZFS_MAGIC 0x2fc12fc1
 
-/* Of a file that another process restores, too. Whoever else has a lock holds it for longer. */
+/* Of files that another process restores, too. Whoever else has a lock holds it for longer. */
 #define LOCKED_FOR_MS 2000
 
 /* The file server's clock may be another one. */
@@ -216,6 +218,46 @@ bool rz_file_mark_hold(int folder, const char *name, bool follow, struct rz_file
     return held;
 }
 
+/* A mark has the name that leads to the file without a link. Since then others, who may write to a
+ * folder on the way, may have put one there: none is followed. */
+static int open_marked(const char *path, int flags, mode_t mode)
+{
+    struct open_how how = {.flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC),
+                           .mode = mode,
+                           .resolve = RESOLVE_NO_SYMLINKS};
+    int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) { /* an old kernel, or a filter of calls */
+        fd = open(path, flags | O_NOFOLLOW | O_CLOEXEC, mode);
+    }
+    return fd;
+}
+
+/* The folder of a marked file, and its name there. */
+static int open_folder_of(const char *path, const char **name)
+{
+    char folder[RZ_FILE_PATH_BYTES];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    if (!slash || length >= sizeof(folder)) {
+        errno = ENOENT;
+        return -1;
+    }
+    snprintf(folder, sizeof(folder), "%.*s", length ? (int)length : 1, path);
+    *name = slash + 1;
+    return open_marked(folder, O_PATH | O_DIRECTORY, 0);
+}
+
+static bool remove_marked(const char *path)
+{
+    const char *name;
+    int folder = open_folder_of(path, &name);
+    bool done = (folder >= 0 && unlinkat(folder, name, 0) == 0) || errno == ENOENT;
+    if (folder >= 0) {
+        close(folder);
+    }
+    return done;
+}
+
 static bool same_file(const struct rz_file_mark *a, const struct rz_file_mark *b)
 {
     return a->inode == b->inode &&
@@ -257,10 +299,15 @@ static bool is_as_made(const struct rz_file_mark *mark, const struct stat *now)
 static enum rz_file_mark_result restore_wanted(const struct rz_file_mark *mark, bool cut)
 {
     struct stat now;
-    if (is_elsewhere(mark) || lstat(mark->path, &now) != 0 || !is_as_made(mark, &now)) {
-        return RZ_FILE_AS_MARKED;
+    const char *name;
+    int folder = is_elsewhere(mark) ? -1 : open_folder_of(mark->path, &name);
+    bool there = folder >= 0 && fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 is_as_made(mark, &now);
+    bool removed = !there || !cut || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
+    if (folder >= 0) {
+        close(folder);
     }
-    return !cut || unlink(mark->path) == 0 || errno == ENOENT ? RZ_FILE_CUT : RZ_FILE_CLOSED;
+    return !there ? RZ_FILE_AS_MARKED : removed ? RZ_FILE_CUT : RZ_FILE_CLOSED;
 }
 
 /* The time of access of a file that was restored in this round says so, and its time of change how
@@ -277,16 +324,17 @@ static bool is_of_round(const struct stat *now, uint64_t round)
 }
 
 /* Against others that restore the file, no more: a byte at the end of all possible ones. Where that
- * cannot be had, the file system has no locks, or they are the program's. */
+ * cannot be had, the file system has no locks, or they are the program's, or those of somebody who
+ * wants to be waited for: of all files a process waits for so long. */
 static void lock_for_restoring(int fd)
 {
+    static int waited_ms;
     struct flock last = {.l_type = F_WRLCK, .l_start = INT64_MAX - 1, .l_len = 1};
     const struct timespec while_locked = {.tv_nsec = 10000000};
-    for (int ms = 0; ms < LOCKED_FOR_MS; ms += 10) {
-        if (fcntl(fd, F_OFD_SETLK, &last) == 0 || (errno != EAGAIN && errno != EACCES)) {
-            return;
-        }
+    while (fcntl(fd, F_OFD_SETLK, &last) != 0 && (errno == EAGAIN || errno == EACCES) &&
+           waited_ms < LOCKED_FOR_MS) {
         nanosleep(&while_locked, NULL);
+        waited_ms += 10;
     }
 }
 
@@ -333,10 +381,10 @@ static enum rz_file_mark_result put_content(int fd, const struct rz_file_mark *m
 
 static int make_again(const struct rz_file_mark *mark)
 {
-    int fd = open(mark->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = open_marked(mark->path, O_RDWR | O_CREAT | O_EXCL, 0600);
     if (fd >= 0 && fchmod(fd, mark->mode & 0777) != 0) {
         close(fd);
-        unlink(mark->path);
+        remove_marked(mark->path);
         return -1;
     }
     return fd;
@@ -344,25 +392,28 @@ static int make_again(const struct rz_file_mark *mark)
 
 static enum rz_file_mark_result restore_content(const struct rz_file_mark *mark, uint64_t round)
 {
-    enum { HOW = O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC };
+    enum { HOW = O_RDWR | O_NONBLOCK };
     struct rz_file_mark now;
     struct stat st;
     if (is_elsewhere(mark)) {
         return RZ_FILE_AS_MARKED;
     }
-    int fd = open(mark->path, HOW);
+    int fd = open_marked(mark->path, HOW, 0);
     if (fd < 0 && errno == ENOENT && (mark->flags & RZ_FILE_NEW || round == 0)) {
         return mark->flags & RZ_FILE_NEW ? RZ_FILE_AS_MARKED : RZ_FILE_CUT;
     }
     if (fd < 0 && errno == ENOENT) {
         fd = make_again(mark);
-        fd = fd < 0 && errno == EEXIST ? open(mark->path, HOW) : fd; /* another one has made it */
+        fd = fd < 0 && errno == EEXIST ? open_marked(mark->path, HOW, 0)
+                                       : fd; /* another one has made it */
     }
     if (fd < 0) {
         return RZ_FILE_CLOSED;
     }
+    /* Another one must not show to more users what the file had. */
     bool fits = identify(fd, &now) && fstat(fd, &st) == 0 &&
-                (same_file(mark, &now) || (st.st_uid == geteuid() && st.st_nlink == 1));
+                (same_file(mark, &now) || (st.st_uid == geteuid() && st.st_nlink == 1 &&
+                                           (st.st_mode & 0777 & ~mark->mode) == 0));
     enum rz_file_mark_result result = fits ? put_content(fd, mark, round) : RZ_FILE_ANOTHER;
     close(fd);
     return result;
@@ -382,7 +433,7 @@ enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, u
     if (mark->flags & RZ_FILE_CONTENT && !created) {
         return restore_content(mark, round);
     }
-    int fd = open(mark->path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open_marked(mark->path, O_WRONLY | O_NONBLOCK, 0);
     if (fd < 0) {
         return errno == ENOENT || errno == ENOTDIR ? RZ_FILE_AS_MARKED : RZ_FILE_CLOSED;
     }
@@ -398,8 +449,7 @@ enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, u
     }
     if (result == RZ_FILE_CUT && cut) {
         /* Several processes may restore a file. */
-        bool done = created ? unlink(mark->path) == 0 || errno == ENOENT
-                            : ftruncate(fd, (off_t)mark->bytes) == 0;
+        bool done = created ? remove_marked(mark->path) : ftruncate(fd, (off_t)mark->bytes) == 0;
         result = done ? RZ_FILE_CUT : RZ_FILE_CLOSED;
     }
     close(fd);

@@ -56,7 +56,7 @@ enum rz_pointer_question { RZ_POINTER_SET, RZ_POINTER_ADD, RZ_POINTER_DROP };
     MESSAGE(FILE_MARK, file_mark) U64(moment) U64(host) U64(device) U64(inode) U64(made_ns) U64(bytes) \
         U64(changed_ns) U32(mode) U32(flags) TEXT(path) BYTES(content) END(FILE_MARK, file_mark) \
         /* how long a file was before this process wrote to it, or what was in it (port/file_mark.h); moment: of the snapshot before \
-           (epoch << 32 | attempt; 0: none); fd: rung when another node knows it, too */ \
+           (epoch << 32 | attempt; 0: none); fd: one of a pair of sockets, signalled when another node knows it, too */ \
     MESSAGE(FILE_MARK_ASK, file_mark_ask) U32(epoch) U64(since) U64(after) END(FILE_MARK_ASK, file_mark_ask) /* the next mark behind number \
            `after` of that moment or later, which this process is to restore; answered by FILE_MARK_IS */ \
     MESSAGE(SNAPSHOT_REFUSED, snapshot_refused) TEXT(reason) END(SNAPSHOT_REFUSED, snapshot_refused) /* this process cannot be saved */ \

@@ -2,6 +2,7 @@
 /* Descriptors 0, 1 and 2, files, and their locks. */
 #include "rewind_state.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -468,6 +469,45 @@ static void end_replaced(void)
     say("replaced: %ld %ld of %d\n", read_number("state"), read_number("second-state"), steps);
 }
 
+/* A number in a file that stays open, and folders that are read again from their beginning. */
+static void step_numbers_of(int fd, long more)
+{
+    long number = 0;
+    need(!more || pread(fd, &number, sizeof(number), 0) == sizeof(number), "kept-open");
+    number += more;
+    need(pwrite(fd, &number, sizeof(number), 0) == sizeof(number), "kept-open");
+}
+
+static int kept_open = -1;
+static DIR *listed;
+
+static void make_kept_open(void)
+{
+    kept_open = open_as("kept-open");
+    step_numbers_of(kept_open, 0);
+    listed = opendir(folder);
+    need(listed != NULL, "a folder");
+}
+
+static void step_kept_open(int step)
+{
+    (void)step;
+    step_numbers_of(kept_open, 1);
+    while (readdir(listed)) {
+    }
+    if (step % 3 == 0) {
+        rewinddir(listed);
+        need(readdir(listed) != NULL, "an entry");
+    }
+}
+
+static void end_kept_open(void)
+{
+    long number;
+    need(pread(kept_open, &number, sizeof(number), 0) == sizeof(number), "kept-open");
+    say("kept open: %ld of %d\n", number, steps);
+}
+
 /* Too much to be kept: if it was read since the snapshot, that is not restored. */
 enum { NUMBERS = 10000 };
 
@@ -490,6 +530,25 @@ static void step_large(int step)
     for (int i = 0; i < NUMBERS; i++) {
         numbers[i] += i % 3;
     }
+    file = fopen(path_of("large"), "w");
+    need(file && fwrite(numbers, sizeof(numbers), 1, file) == 1 && fclose(file) == 0, "large");
+}
+
+/* The old one gets another name, and is the next one's backup. */
+static void step_moved(int step)
+{
+    static int numbers[NUMBERS];
+    char old[4096];
+    if (step % 2 == 1) {
+        return;
+    }
+    FILE *file = fopen(path_of("large"), "r");
+    need(file && fread(numbers, sizeof(numbers), 1, file) == 1 && fclose(file) == 0, "large");
+    for (int i = 0; i < NUMBERS; i++) {
+        numbers[i] += i % 3;
+    }
+    snprintf(old, sizeof(old), "%s", path_of("large"));
+    need(rename(old, path_of("large-before")) == 0, "large-before");
     file = fopen(path_of("large"), "w");
     need(file && fwrite(numbers, sizeof(numbers), 1, file) == 1 && fclose(file) == 0, "large");
 }
@@ -571,6 +630,8 @@ const struct mode file_modes[] = {
     {"in-place", make_in_place, step_in_place, end_in_place},
     {"replaced", make_replaced, step_replaced, end_replaced},
     {"large", make_large, step_large, end_large},
+    {"moved", make_large, step_moved, end_large},
+    {"kept-open", make_kept_open, step_kept_open, end_kept_open},
     {"mappings", make_mappings, step_mappings, end_mappings},
     {NULL, NULL, NULL, NULL},
 };

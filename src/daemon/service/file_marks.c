@@ -74,7 +74,11 @@ static uint32_t same_bucket(const struct rz_file_marks *marks, uint32_t rank, ui
                             const struct rz_file_mark *file)
 {
     uint64_t hash = rz_mix(rz_mix(rz_mix(rank, moment), file->inode), file->made_ns);
-    return (uint32_t)hash & (marks->n_buckets - 1);
+    hash = rz_mix(rz_mix(hash, file->device), file->host);
+    for (const char *c = file->path; *c; c++) {
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    }
+    return (uint32_t)(hash >> 32 ^ hash) & (marks->n_buckets - 1);
 }
 
 static uint32_t number_bucket(const struct rz_file_marks *marks, uint64_t number)
@@ -395,7 +399,7 @@ static void confirm_mark(struct rz_file_marks *marks, struct unconfirmed_mark **
     }
     if (unconfirmed->waiter >= 0) {
         if (!more) {
-            rz_event_fd_ring(unconfirmed->waiter);
+            rz_descriptor_signal(unconfirmed->waiter);
         }
         rz_descriptor_close(unconfirmed->waiter);
     }
@@ -464,7 +468,7 @@ static bool on_file_mark(void *arg, struct rz_child *p, const struct rz_link_mes
     }
     struct file_mark *mark = put_mark(marks, p->rank, told->moment, marks->own->job.node, &file);
     if (!copy_mark(marks, mark, *fd) && *fd >= 0) {
-        rz_event_fd_ring(*fd);
+        rz_descriptor_signal(*fd);
     }
     return true;
 }

@@ -196,15 +196,16 @@ static void tell_mark(uint64_t moment, const struct rz_file_mark *mark)
 {
     struct rz_link_message message = {.type = RZ_LINK_FILE_MARK,
                                       .file_mark = {.moment = moment, RZ_FILE_MARK_MEMBERS(mark)}};
-    int confirmed = -1;
-    bool waits = rz_event_fd_make(&confirmed) == RZ_OK;
-    rz_status_t status = rz_link_send_through(rz_engine.link, &message, waits ? confirmed : -1,
-                                              marks.message, sizeof(marks.message));
+    int ends[2];
+    bool waits = rz_descriptor_pair(ends) == RZ_OK;
+    rz_status_t status = rz_link_send_through(rz_engine.link, &message, ends[1], marks.message,
+                                              sizeof(marks.message));
     if (waits && status == RZ_OK) {
-        rz_descriptor_await(&confirmed, 1, CONFIRMED_WITHIN_MS);
+        rz_descriptor_await(&ends[0], 1, CONFIRMED_WITHIN_MS);
     }
     if (waits) {
-        rz_descriptor_close(confirmed);
+        rz_descriptor_close(ends[0]);
+        rz_descriptor_close(ends[1]);
     }
 }
 
@@ -277,10 +278,7 @@ static void large_file_changes(int folder, const char *path, const struct stat *
     struct rz_file_mark mark;
     char name[RZ_FILE_PATH_BYTES];
     uint64_t after = read_after(st, change);
-    bool follows = change != RZ_FILE_REPLACED;
-    if (change == RZ_FILE_MOVED) {
-        return;
-    }
+    bool follows = change == RZ_FILE_CUT_SHORT || change == RZ_FILE_WRITTEN;
     if (after > 0 && rz_file_mark_hold(folder, path, follows, &mark, name, marks.content)) {
         tell_mark(after - 1, &mark);
         rz_kill_here(RZ_KILL_FILE_KEPT);
@@ -466,10 +464,28 @@ static void note_open(void)
     }
 }
 
+/* A small file that the program may write to by a descriptor that it has had since before. */
+static void keep_open(const struct rz_image_open *open)
+{
+    struct rz_file_mark mark;
+    char name[RZ_FILE_PATH_BYTES];
+    if (open->writes && open->bytes <= RZ_FILE_CONTENT_MAX &&
+        seen_place(&marks.changed, open->device, open->inode)->inode == 0 &&
+        rz_file_mark_hold(open->fd, NULL, true, &mark, name, marks.content) &&
+        !(mark.flags & RZ_FILE_EMPTIED)) {
+        tell_mark(marks.moment, &mark);
+        note_changed(&mark);
+    }
+}
+
 void rz_closed_files_go_on(void)
 {
+    struct rz_image_open file;
     marks.pid = getpid();
     note_open();
+    for (uint32_t i = 0; marks.active && rz_image_next_open(&i, &file);) {
+        keep_open(&file);
+    }
     pthread_mutex_unlock(&marks.lock);
     inside = false;
 }

@@ -9,10 +9,11 @@
  *
  * What is in a small file (RZ_FILE_CONTENT_MAX) goes to the daemons before the program changes it
  * for the first time after a snapshot: empties or cuts it, opens it to write anywhere in it, gives
- * its name to another file, or another name to it. A process that continues from the image writes
- * it back. Of a larger file they get a mark without content if the program has opened it for
- * reading since the snapshot: then it may depend on what is gone, and the image is not restored. If
- * it has not, it writes the file again when it runs again, as it did before.
+ * its name to another file, or another name to it; and at once after the snapshot if it is open so.
+ * A process that continues from the image writes it back. Of a larger file they get a mark without
+ * content if the program has opened it for reading since the snapshot: then it may depend on what
+ * is gone, and the image is not restored. If it has not, it writes the file again when it runs
+ * again, as it did before.
  *
  * Calls that open files are led here (port/redirect.h) from MPI_Init to MPI_Finalize, in a job that
  * rewinds. If an image has a file open that is emptied ("w", ftruncate), what it had is gone that

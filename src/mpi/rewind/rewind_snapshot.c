@@ -305,6 +305,7 @@ static bool nothing_under_way(void *arg)
 
 static void take_part(void)
 {
+    uint64_t job = rz_engine.info->self.job;
     struct rz_link_message over = {
         .type = RZ_LINK_SNAPSHOT_OVER,
         .snapshot_over = {.epoch = rz_engine.epoch,
@@ -325,7 +326,9 @@ static void take_part(void)
     over.snapshot_over.number = snapshot.whole ? rz_images_stored() : 0;
     snapshot.step = GOES_ON;
     renew_core();
-    rz_engine_tell_daemon(&over); /* restored: of an epoch that is over */
+    if (rz_engine.info->self.job == job) { /* else restored, in a job that has not asked for it */
+        rz_engine_tell_daemon(&over);      /* restored: of an epoch that is over */
+    }
     rz_engine.stops = is_wanted();
     snapshot.under_way = false;
     rz_engine.completions++; /* other threads wait for this */

@@ -47,7 +47,8 @@ static void another_node_has_it_before_the_process_goes_on(void **state)
 {
     struct fake_job job;
     (void)state;
-    run(&job, 2, RZ_JOB_REWIND, "WORDS_0=join enter file-mark:5,100 wish wished:1 leave bye",
+    run(&job, 2, RZ_JOB_REWIND,
+        "WORDS_0=join enter file-jam:0 file-mark:5,100 wish wished:1 leave bye",
         "WORDS_1=join enter wished:1 file-marks:0 say:none file-marks:1 file-marks:1 leave bye");
     fake_await_line(&job, 1, "marks\nnone 1 1 1"); /* those of others are not told, */
     fake_await_line(&job, 1, "marks of-0:100\nmarks of-0:100\n"); /* but restored, by one process */

@@ -37,14 +37,29 @@ static void tell_mark(uint64_t moment, const struct rz_file_mark *file)
 {
     const struct rz_link_message message = {
         .type = RZ_LINK_FILE_MARK, .file_mark = {.moment = moment, RZ_FILE_MARK_MEMBERS(file)}};
-    int confirmed;
-    rz_assert(rz_event_fd_make(&confirmed) == RZ_OK);
+    int ends[2];
+    rz_assert(rz_descriptor_pair(ends) == RZ_OK);
     static uint8_t room[RZ_LINK_MESSAGE_MAX];
-    rz_assert(rz_link_send_through(helper_link, &message, confirmed, room, sizeof(room)) == RZ_OK);
-    if (rz_descriptor_await(&confirmed, 1, TEST_HANG_MS) == 0) {
+    rz_assert(rz_link_send_through(helper_link, &message, ends[1], room, sizeof(room)) == RZ_OK);
+    if (rz_descriptor_await(&ends[0], 1, TEST_HANG_MS) == 0) {
         exit(82);
     }
-    rz_descriptor_close(confirmed);
+    rz_descriptor_close(ends[0]);
+    rz_descriptor_close(ends[1]);
+}
+
+/* What is no socket is left alone: to write to this would take for ever. */
+static void mark_with_a_full_pipe(uint64_t moment)
+{
+    const struct rz_file_mark file = {.inode = 8, .path = "/jam"};
+    const struct rz_link_message message = {
+        .type = RZ_LINK_FILE_MARK, .file_mark = {.moment = moment, RZ_FILE_MARK_MEMBERS(&file)}};
+    static uint8_t room[RZ_LINK_MESSAGE_MAX];
+    int full[2]; /* stay: at the end of the pipe there would be an error */
+    rz_assert(rz_descriptor_pipe(full) == RZ_OK);
+    int bytes = fcntl(full[1], F_SETPIPE_SZ, 4096);
+    rz_assert(bytes > 0 && write(full[1], room, (size_t)bytes) == bytes);
+    rz_assert(rz_link_send_through(helper_link, &message, full[1], room, sizeof(room)) == RZ_OK);
 }
 
 static void mark_file(uint64_t moment, uint64_t bytes)
@@ -140,7 +155,9 @@ static void show_marks(uint64_t since)
 bool helper_do_file_word(const char *word, const char *argument)
 {
     const char *comma = strchr(argument, ',');
-    if (strcmp(word, "file-mark") == 0) {
+    if (strcmp(word, "file-jam") == 0) {
+        mark_with_a_full_pipe(strtoull(argument, NULL, 10));
+    } else if (strcmp(word, "file-mark") == 0) {
         rz_assert(comma);
         mark_file(strtoull(argument, NULL, 10), strtoull(comma + 1, NULL, 10));
     } else if (strcmp(word, "file-content") == 0) {

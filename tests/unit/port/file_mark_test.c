@@ -283,6 +283,10 @@ static void what_was_changed_is_written_back(void **state)
     assert_int_equal(after.st_mode & 07777, 0640);
     assert_string_equal(content(), "first");
     put("another file");
+    assert_int_equal(chmod(path, 0644), 0); /* more users than before may read it */
+    mark.inode++;
+    assert_int_equal(rz_file_mark_restore(&mark, 10), RZ_FILE_ANOTHER);
+    assert_int_equal(chmod(path, 0640), 0);
     assert_int_equal(rz_file_mark_restore(&mark, 10), RZ_FILE_CUT);
     assert_string_equal(content(), "first");
     unlink(path);
@@ -356,6 +360,37 @@ static void what_is_too_large_is_lost(void **state)
     assert_int_equal(rz_file_mark_restore(&mark, 2), RZ_FILE_LOST);
     assert_int_equal(length(), RZ_FILE_CONTENT_MAX + 1);
     unlink(path);
+}
+
+/* A folder on the way is a link now: nothing is written, made or removed behind it. */
+static void no_link_on_the_way_is_followed(void **state)
+{
+    static uint8_t kept[RZ_FILE_CONTENT_MAX];
+    char name[RZ_FILE_PATH_BYTES], folder[] = "/tmp/file-mark-test-XXXXXX", moved[64], in_it[80],
+                                   there[80];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(moved, sizeof(moved), "%s-moved", folder);
+    snprintf(in_it, sizeof(in_it), "%s/file", folder);
+    snprintf(there, sizeof(there), "%s/file", moved);
+    FILE *file = fopen(in_it, "w");
+    fputs("first", file);
+    fclose(file);
+    struct rz_file_mark mark, created;
+    assert_true(rz_file_mark_hold(AT_FDCWD, in_it, true, &mark, name, kept));
+    assert_int_equal(rename(folder, moved), 0);
+    assert_int_equal(symlink(moved, folder), 0);
+    assert_int_equal(truncate(there, 2), 0);
+    assert_int_equal(rz_file_mark_restore(&mark, 1), RZ_FILE_CLOSED);
+    created = mark;
+    created.flags = (created.flags & ~(uint32_t)RZ_FILE_CONTENT) | RZ_FILE_CREATED;
+    assert_int_equal(rz_file_mark_restore(&created, 1), RZ_FILE_CLOSED);
+    assert_int_equal(access(there, F_OK), 0);
+    unlink(there);
+    assert_int_equal(rz_file_mark_restore(&mark, 2), RZ_FILE_CLOSED);
+    assert_int_equal(access(there, F_OK), -1);
+    unlink(folder);
+    rmdir(moved);
 }
 
 static void nothing_else_is_written_to(void **state)
@@ -467,6 +502,7 @@ int main(void)
         cmocka_unit_test(the_oldest_content_is_restored),
         cmocka_unit_test(what_was_made_again_is_cut_and_removed),
         cmocka_unit_test(what_is_too_large_is_lost),
+        cmocka_unit_test(no_link_on_the_way_is_followed),
         cmocka_unit_test(nothing_else_is_written_to),
         cmocka_unit_test(an_open_file_is_held),
         cmocka_unit_test(locks_of_the_process_stay),
