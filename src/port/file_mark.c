@@ -438,13 +438,14 @@ enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, u
         return errno == ENOENT || errno == ENOTDIR ? RZ_FILE_AS_MARKED : RZ_FILE_CLOSED;
     }
     /* One that another process has made again meanwhile is another one, and yet the same. */
-    bool same = identify(fd, &now) &&
-                (same_file(mark, &now) || (fstat(fd, &st) == 0 && is_of_round(&st, round)));
+    bool restored = fstat(fd, &st) == 0 && is_of_round(&st, round);
+    bool same = identify(fd, &now) && (same_file(mark, &now) || restored);
+    bool older = restored && in_ns(&st.st_mtim) < mark->changed_ns; /* than this mark's file was */
     bool elsewhere = is_elsewhere(mark);
     enum rz_file_mark_result result = same                   ? RZ_FILE_CUT
                                       : created || elsewhere ? RZ_FILE_AS_MARKED
                                                              : RZ_FILE_ANOTHER;
-    if (same && !created && now.bytes <= mark->bytes) {
+    if (same && !created && (now.bytes <= mark->bytes || older)) {
         result = RZ_FILE_AS_MARKED;
     }
     if (result == RZ_FILE_CUT && cut) {

@@ -317,6 +317,30 @@ static void the_oldest_content_is_restored(void **state)
     }
 }
 
+/* One process has replaced the file, and another one has then appended to it. */
+static void what_is_older_is_not_cut(void **state)
+{
+    static uint8_t kept[RZ_FILE_CONTENT_MAX];
+    char name[2][RZ_FILE_PATH_BYTES];
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000}};
+    (void)state;
+    put("a hundred lines");
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    struct rz_file_mark whole = held(kept, name[0]);
+    FILE *file = fopen(path, "w");
+    fputs("sum", file);
+    fclose(file);
+    struct rz_file_mark length = mark_now(name[1]);
+    append(" and more");
+    assert_int_equal(rz_file_mark_restore(&whole, 7), RZ_FILE_CUT);
+    assert_int_equal(rz_file_mark_restore(&length, 7), RZ_FILE_AS_MARKED);
+    assert_string_equal(content(), "a hundred lines");
+    append(" and more");
+    assert_int_equal(rz_file_mark_restore(&length, 8), RZ_FILE_CUT); /* of another failure */
+    assert_string_equal(content(), "a h");
+    unlink(path);
+}
+
 /* By another process, in the same round, of which this one knows nothing. */
 static void what_was_made_again_is_cut_and_removed(void **state)
 {
@@ -500,6 +524,7 @@ int main(void)
         cmocka_unit_test(what_has_no_end_has_no_mark),
         cmocka_unit_test(what_was_changed_is_written_back),
         cmocka_unit_test(the_oldest_content_is_restored),
+        cmocka_unit_test(what_is_older_is_not_cut),
         cmocka_unit_test(what_was_made_again_is_cut_and_removed),
         cmocka_unit_test(what_is_too_large_is_lost),
         cmocka_unit_test(no_link_on_the_way_is_followed),
