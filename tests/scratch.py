@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A folder of a test that goes with it, also when the test is killed: a process apart waits for the end of a pipe that the test alone holds."""
+"""A folder of a test that goes with it, also when the test is killed: a process apart waits for the end of a pipe that the test alone holds. A test
+that ends its orphans ends that process, too, and removes the folder itself."""
+import atexit
+import os
+import shutil
 import subprocess
 import tempfile
 
@@ -14,4 +18,10 @@ def folder(prefix):
     shell = subprocess.Popen(["sh", "-c", REMOVE, "sh", path], stdin=subprocess.PIPE, start_new_session=True)
     shell.wait()
     held.append(shell.stdin)
+    atexit.register(remove, path, os.getpid())
     return path
+
+
+def remove(path, owner):
+    if os.getpid() == owner:
+        shutil.rmtree(path, ignore_errors=True)
