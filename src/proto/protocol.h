@@ -25,31 +25,37 @@ struct rz_protocol {
     RZ_PROTOCOL_CALLED(protocol, protocol_number, #protocol)
 
 #define RZ_PROTOCOL_CALLED(protocol, protocol_number, called)                                      \
+    RZ_PROTOCOL_BY(RZ_PROTOCOL_OF, protocol, protocol_number, called)
+
+#define RZ_PROTOCOL_OF(protocol, function, ...) rz_##protocol##_##function(__VA_ARGS__)
+
+/* of(protocol, function, arguments): the call, where it is not that of the function itself. */
+#define RZ_PROTOCOL_BY(of, protocol, protocol_number, called)                                      \
     static size_t protocol##_size(const void *config)                                              \
     {                                                                                              \
-        return rz_##protocol##_size(config);                                                       \
+        return of(protocol, size, config);                                                         \
     }                                                                                              \
     static void protocol##_init(void *state, const void *config, rz_id self, rz_time now,          \
                                 uint64_t seed)                                                     \
     {                                                                                              \
-        rz_##protocol##_init(state, config, self, now, seed);                                      \
+        of(protocol, init, state, config, self, now, seed);                                        \
     }                                                                                              \
     static enum rz_more protocol##_step(void *state, const struct rz_event *event,                 \
                                         struct rz_actions *out)                                    \
     {                                                                                              \
-        return rz_##protocol##_step(state, event, out);                                            \
+        return of(protocol, step, state, event, out);                                              \
     }                                                                                              \
     static rz_time protocol##_deadline(const void *state)                                          \
     {                                                                                              \
-        return rz_##protocol##_deadline(state);                                                    \
+        return of(protocol, deadline, state);                                                      \
     }                                                                                              \
     static uint64_t protocol##_hash(const void *state)                                             \
     {                                                                                              \
-        return rz_##protocol##_hash(state);                                                        \
+        return of(protocol, hash, state);                                                          \
     }                                                                                              \
     static void protocol##_grow(void *state, size_t bytes)                                         \
     {                                                                                              \
-        rz_##protocol##_grow(state, bytes);                                                        \
+        of(protocol, grow, state, bytes);                                                          \
     }                                                                                              \
     static const struct rz_protocol rz_protocol_##protocol = {                                     \
         called,          protocol_number,     protocol##_size, protocol##_init,                    \

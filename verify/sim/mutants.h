@@ -32,34 +32,6 @@ extern bool rz_sim_mutants;
 /* As RZ_PROTOCOL (proto/protocol.h): rz_protocol_ring, of the objects that run. */
 #define RZ_SIM_PROTOCOL(protocol, protocol_number)                                                 \
     RZ_SIM_MUTANT(protocol);                                                                       \
-    static size_t protocol##_size(const void *config)                                              \
-    {                                                                                              \
-        return RZ_SIM_OF(protocol, size, config);                                                  \
-    }                                                                                              \
-    static void protocol##_init(void *state, const void *config, rz_id self, rz_time now,          \
-                                uint64_t seed)                                                     \
-    {                                                                                              \
-        RZ_SIM_OF(protocol, init, state, config, self, now, seed);                                 \
-    }                                                                                              \
-    static enum rz_more protocol##_step(void *state, const struct rz_event *event,                 \
-                                        struct rz_actions *out)                                    \
-    {                                                                                              \
-        return RZ_SIM_OF(protocol, step, state, event, out);                                       \
-    }                                                                                              \
-    static rz_time protocol##_deadline(const void *state)                                          \
-    {                                                                                              \
-        return RZ_SIM_OF(protocol, deadline, state);                                               \
-    }                                                                                              \
-    static uint64_t protocol##_hash(const void *state)                                             \
-    {                                                                                              \
-        return RZ_SIM_OF(protocol, hash, state);                                                   \
-    }                                                                                              \
-    static void protocol##_grow(void *state, size_t bytes)                                         \
-    {                                                                                              \
-        RZ_SIM_OF(protocol, grow, state, bytes);                                                   \
-    }                                                                                              \
-    static const struct rz_protocol rz_protocol_##protocol = {                                     \
-        #protocol,       protocol_number,     protocol##_size, protocol##_init,                    \
-        protocol##_step, protocol##_deadline, protocol##_hash, protocol##_grow}
+    RZ_PROTOCOL_BY(RZ_SIM_OF, protocol, protocol_number, #protocol)
 
 #endif
