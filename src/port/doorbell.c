@@ -20,6 +20,13 @@ enum { DOORBELL_FDS_MAX = 31, DELAY_MAX_US = 1000000 };
 /* This process has told the kernel that it needs its fences. */
 static atomic_bool joined;
 
+/* A full counter needs no more. Its owner may have made a write wait for room. */
+static bool has_room(int event_fd)
+{
+    struct pollfd room = {.fd = event_fd, .events = POLLOUT};
+    return poll(&room, 1, 0) == 1 && room.revents & POLLOUT;
+}
+
 /*
  * Why no wake-up is lost: the waker publishes, fences, loads mode; the sleeper stores mode, fences,
  * checks for news. In every order one of the two sees the other's store. Where the sleeper lets the
@@ -29,28 +36,24 @@ static atomic_bool joined;
  * follows. If a waker fails before it has woken the sleeper, the daemon rings because of that
  * failure.
  */
-static void doorbell_wake(struct rz_doorbell *bell, uint32_t mode, int event_fd)
+static void doorbell_wake(struct rz_doorbell *bell, uint32_t mode, int event_fd, bool trusts)
 {
     atomic_store_explicit(&bell->rung_ns, rz_clock_now(), memory_order_relaxed);
     atomic_fetch_add(&bell->bell, 1);
     if (mode == RZ_DOORBELL_FUTEX) {
         syscall(SYS_futex, &bell->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
-    } else {
-        /* A full counter needs no more. The sleeper may have made it wait for room: a waker that is
-         * a daemon must not. */
-        struct pollfd room = {.fd = event_fd, .events = POLLOUT};
+    } else if (trusts || has_room(event_fd)) {
         uint64_t one = 1;
-        if (poll(&room, 1, 0) == 1 && room.revents & POLLOUT) {
-            (void)!write(event_fd, &one, sizeof(one));
-        }
+        ssize_t written = write(event_fd, &one, sizeof(one));
+        (void)written; /* EAGAIN: the counter is full, so the fd is readable anyway */
     }
 }
 
-static inline void wake_sleeper(struct rz_doorbell *bell, int event_fd)
+static inline void wake_sleeper(struct rz_doorbell *bell, int event_fd, bool trusts)
 {
     uint32_t mode = atomic_load(&bell->mode);
     if (__builtin_expect(mode != RZ_DOORBELL_AWAKE, 0)) {
-        doorbell_wake(bell, mode, event_fd);
+        doorbell_wake(bell, mode, event_fd, trusts);
     }
 }
 
@@ -69,13 +72,13 @@ static inline void fence_of_waker(const struct rz_doorbell *bell)
 void rz_doorbell_ring(struct rz_doorbell *bell, int event_fd)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    wake_sleeper(bell, event_fd);
+    wake_sleeper(bell, event_fd, false);
 }
 
 void rz_doorbell_ring_near(struct rz_doorbell *bell, int event_fd)
 {
     fence_of_waker(bell);
-    wake_sleeper(bell, event_fd);
+    wake_sleeper(bell, event_fd, true);
 }
 
 void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd)
@@ -88,7 +91,7 @@ void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd
     if (!(atomic_load_explicit(word, memory_order_relaxed) & bit)) {
         atomic_fetch_or(word, bit);
     }
-    wake_sleeper(bell, event_fd);
+    wake_sleeper(bell, event_fd, true);
 }
 
 /* ---- Fences of all wakers ---- */

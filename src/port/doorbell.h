@@ -39,7 +39,7 @@ struct rz_doorbell {
 
 /*
  * Wakes the owner of bell if it sleeps; event_fd: its eventfd, non-blocking. Call after publishing.
- * Never blocks. The daemon sets the bits of `reasons` first.
+ * Never blocks; the owner may not be trusted. The daemon sets the bits of `reasons` first.
  */
 void rz_doorbell_ring(struct rz_doorbell *bell, int event_fd);
 
