@@ -271,6 +271,12 @@ static bool was_changed(const struct rz_file_mark *mark)
     return file->inode != 0 && file->made_ns == mark->made_ns;
 }
 
+/* A call that opens or cuts a file does; rename does not. */
+static bool follows_link(enum rz_file_change change)
+{
+    return change == RZ_FILE_CUT_SHORT || change == RZ_FILE_WRITTEN;
+}
+
 /* If it is one that this process has read, the images before that need what was in it. */
 static void large_file_changes(int folder, const char *path, const struct stat *st,
                                enum rz_file_change change)
@@ -278,8 +284,8 @@ static void large_file_changes(int folder, const char *path, const struct stat *
     struct rz_file_mark mark;
     char name[RZ_FILE_PATH_BYTES];
     uint64_t after = read_after(st, change);
-    bool follows = change == RZ_FILE_CUT_SHORT || change == RZ_FILE_WRITTEN;
-    if (after > 0 && rz_file_mark_hold(folder, path, follows, &mark, name, marks.content)) {
+    if (after > 0 &&
+        rz_file_mark_hold(folder, path, follows_link(change), &mark, name, marks.content)) {
         tell_mark(after - 1, &mark);
         rz_kill_here(RZ_KILL_FILE_KEPT);
     }
@@ -294,7 +300,6 @@ static void opening_changes(int folder, const char *path, const struct stat *st,
 {
     struct rz_file_mark mark;
     char name[RZ_FILE_PATH_BYTES];
-    bool follows = change == RZ_FILE_CUT_SHORT || change == RZ_FILE_WRITTEN;
     if (!marks.active || seen_place(&marks.changed, st->st_dev, st->st_ino)->inode != 0) {
         return;
     }
@@ -302,7 +307,7 @@ static void opening_changes(int folder, const char *path, const struct stat *st,
         large_file_changes(folder, path, st, change);
         return;
     }
-    if (!rz_file_mark_hold(folder, path, follows, &mark, name, marks.content)) {
+    if (!rz_file_mark_hold(folder, path, follows_link(change), &mark, name, marks.content)) {
         return;
     }
     const struct seen_file *appended = seen_place(&marks.appended, mark.device, mark.inode);

@@ -326,8 +326,10 @@ static void take_part(void)
     over.snapshot_over.number = snapshot.whole ? rz_images_stored() : 0;
     snapshot.step = GOES_ON;
     renew_core();
-    if (rz_engine.info->self.job == job) { /* else restored, in a job that has not asked for it */
-        rz_engine_tell_daemon(&over);      /* restored: of an epoch that is over */
+    /* A restored process tells of an epoch that is over, which the daemon leaves alone; but the
+     * epochs of another job have the same numbers. */
+    if (rz_engine.info->self.job == job) {
+        rz_engine_tell_daemon(&over);
     }
     rz_engine.stops = is_wanted();
     snapshot.under_way = false;
