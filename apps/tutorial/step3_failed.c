@@ -5,14 +5,14 @@
 #include <mpi-ext.h>
 
 /* [failed] */
-static void print_failed(MPI_Comm comm, int rank, int size)
+static void print_failed(MPI_Comm comm, int rank)
 {
-    int n_acked, n_failed;
+    int n_failed, n_acked;
     MPI_Group all, failed;
-    MPIX_Comm_ack_failed(comm, size, &n_acked); /* acknowledge these failures and continue */
     MPIX_Comm_get_failed(comm, &failed);
-    MPI_Comm_group(comm, &all);
     MPI_Group_size(failed, &n_failed);
+    MPIX_Comm_ack_failed(comm, n_failed, &n_acked); /* acknowledge these failures and continue */
+    MPI_Comm_group(comm, &all);
     for (int i = 0; i < n_failed; i++) {
         int failed_rank;
         MPI_Group_translate_ranks(failed, 1, &i, all, &failed_rank);
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
         error = MPI_Allreduce(&mine, &pi, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     }
     if (error != MPI_SUCCESS) {
-        print_failed(MPI_COMM_WORLD, rank, size);
+        print_failed(MPI_COMM_WORLD, rank);
     }
     MPI_Finalize();
     return 0;

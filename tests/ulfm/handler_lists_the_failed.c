@@ -19,6 +19,7 @@ static void on_error(MPI_Comm *comm, int *error, ...)
     CHECK(MPI_Error_string(*error, text, &length) == MPI_SUCCESS && length > 0);
     memcpy(earlier, listed, sizeof(listed));
     n_listed = failed_ranks(*comm, listed, MAX);
+    CHECK(n_listed > 0);
     /* One list is the beginning of the next. */
     CHECK(n_listed >= before && memcmp(earlier, listed, (size_t)before * sizeof(listed[0])) == 0);
     calls++;
