@@ -72,6 +72,7 @@ static void subscribe(struct rz_daemon *daemon)
         {rz_pointers_node_failed, daemon->pointers},
         {daemon->file_marks ? rz_file_marks_node_failed : NULL, daemon->file_marks},
         {rz_spawns_node_failed, daemon->spawns},
+        {rz_acknowledgements_node_failed, daemon->acknowledgements},
         {daemon->gateway ? rz_gateway_link_node_failed : NULL, daemon->gateway},
     };
     const struct {
@@ -83,6 +84,7 @@ static void subscribe(struct rz_daemon *daemon)
         {rz_news_process_failed, &daemon->news},
         {rz_child_life_process_failed, daemon->life},
         {rz_spawns_process_failed, daemon->spawns},
+        {rz_acknowledgements_process_failed, daemon->acknowledgements},
         {rz_names_process_failed, daemon->names},
         {rz_groups_process_failed, daemon->groups},
         {recount, daemon->children},
@@ -556,6 +558,8 @@ static rz_status_t open_link_service_and_barrier(struct rz_daemon *daemon)
     rz_status_t status = rz_link_service_open(&daemon->link_service, &service);
     if (status == RZ_OK) {
         open_link_socket(daemon);
+        status = rz_acknowledgements_open(&daemon->acknowledgements, &daemon->own, daemon->router,
+                                          daemon->board);
     }
     return status == RZ_OK ? rz_barrier_open(&daemon->barrier, &barrier) : status;
 }
@@ -742,6 +746,7 @@ void rz_daemon_end_job(struct rz_daemon *daemon)
     rz_barrier_close(daemon->barrier);
     rz_link_socket_close(daemon->link_socket);
     daemon->link_socket = NULL;
+    rz_acknowledgements_close(daemon->acknowledgements);
     rz_link_service_close(daemon->link_service);
     rz_spawns_close(spawns);
     rz_placement_close(daemon->placement);

@@ -22,6 +22,7 @@
 #include "daemon/service/barrier.h"
 #include "daemon/service/decision_cache.h"
 #include "daemon/service/gateway_link.h"
+#include "daemon/service/acknowledgements.h"
 #include "daemon/service/link_service.h"
 #include "daemon/service/link_socket.h"
 #include "daemon/service/file_marks.h"
@@ -71,6 +72,7 @@ struct rz_daemon {
     struct rz_placement *placement;
     struct rz_spawns *spawns;
     struct rz_link_service *link_service;
+    struct rz_acknowledgements *acknowledgements;
     struct rz_link_socket *link_socket; /* or NULL */
     bool start_explained;               /* why it cannot start was said already */
     struct rz_barrier *barrier;

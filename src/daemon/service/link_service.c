@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles the messages in which a process reports about itself: HELLO, marks, acknowledged
- * failures, ABORT, BYE, closed lanes, and revocations. */
+/* Handles the messages in which a process reports about itself: HELLO, marks, ABORT, BYE, closed
+ * lanes, and revocations. */
 #include "daemon/service/link_service.h"
 
-#include "base/idset.h"
 #include "base/no_memory.h"
 #include "base/trace.h"
 #include "daemon/process/share.h"
@@ -155,58 +154,6 @@ static struct rz_link_process *pairs_of(const struct rz_child *p, const uint8_t 
     return NULL;
 }
 
-/* A rank learns of failures by its daemon. Or the process was spawned: its parents may end it, and
- * say so before. */
-static bool may_acknowledge(const struct rz_membership *membership,
-                            const struct rz_link_process *process)
-{
-    const struct rz_membership_slot *slot = &membership->slots[process->slot];
-    return process->incarnation <= slot->failed ||
-           (process->incarnation == slot->incarnation &&
-            rz_membership_has_failed(membership, process->slot)) ||
-           rz_membership_is_spawned(membership, process->slot, process->incarnation);
-}
-
-/* False: it is known that p has acknowledged it. */
-static bool note_acknowledged(struct rz_child *p, const struct rz_link_process *process)
-{
-    uint64_t item = (uint64_t)process->slot << 32 | process->incarnation;
-    uint32_t n = p->n_acknowledged;
-    if (rz_items_contain(p->acknowledged, n, item)) {
-        return false;
-    }
-    if ((n & (n - 1)) == 0) { /* the room is the next power of two */
-        p->acknowledged = realloc(p->acknowledged, (n ? 2 * n : 1) * sizeof(*p->acknowledged));
-        rz_need_memory(p->acknowledged, "for acknowledged failures");
-    }
-    return rz_items_insert(p->acknowledged, &p->n_acknowledged, n + 1, item);
-}
-
-static bool on_acknowledged(void *arg, struct rz_child *p, const struct rz_link_message *message,
-                            int *fd)
-{
-    const struct rz_link_acknowledged *told = &message->acknowledged;
-    (void)arg, (void)fd;
-    uint32_t n;
-    struct rz_link_process *pairs = pairs_of(p, told->processes, told->processes_length, &n);
-    for (uint32_t i = 0; pairs && i < n; i++) {
-        if (!may_acknowledge(&p->all->own->membership, &pairs[i]) ||
-            !note_acknowledged(p, &pairs[i])) {
-            continue;
-        }
-        rz_report_event(&p->all->own->report,
-                        &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_ACKNOWLEDGED,
-                                                  .epoch = p->all->own->membership.epoch,
-                                                  .rank = pairs[i].slot,
-                                                  .node = p->all->own->job.node,
-                                                  .incarnation = pairs[i].incarnation,
-                                                  .value = p->rank,
-                                                  .note = ""});
-    }
-    free(pairs);
-    return pairs != NULL;
-}
-
 static bool on_abort(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
 {
     struct rz_link_service *service = arg;
@@ -301,7 +248,6 @@ rz_status_t rz_link_service_open(struct rz_link_service **result,
         rz_link_handler_fn handler;
     } handled[] = {{RZ_LINK_HELLO, on_hello},
                    {RZ_LINK_MARK, on_mark},
-                   {RZ_LINK_ACKNOWLEDGED, on_acknowledged},
                    {RZ_LINK_ABORT, on_abort},
                    {RZ_LINK_BYE, on_bye},
                    {RZ_LINK_LANE_CLOSED, on_lane_closed},

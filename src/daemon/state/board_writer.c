@@ -173,6 +173,14 @@ enum rz_process_state rz_board_writer_state(const struct rz_board_writer *writer
     return rz_board_state(atomic_load_explicit(&writer->board->rank[rank], memory_order_relaxed));
 }
 
+bool rz_board_writer_gone(const struct rz_board_writer *writer, uint32_t rank, uint32_t incarnation)
+{
+    uint64_t word = atomic_load_explicit(&writer->board->rank[rank], memory_order_relaxed);
+    uint32_t newest = rz_board_incarnation(word);
+    return newest > incarnation ||
+           (newest == incarnation && rz_board_state(word) != RZ_PROCESS_ALIVE);
+}
+
 void rz_board_writer_phase(struct rz_board_writer *writer, uint32_t epoch,
                            enum rz_recover_phase phase)
 {

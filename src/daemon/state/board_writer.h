@@ -32,6 +32,9 @@ int rz_board_writer_fd(const struct rz_board_writer *writer);
 void rz_board_writer_rank(struct rz_board_writer *writer, uint32_t rank, uint32_t incarnation,
                           uint32_t node, enum rz_process_state state);
 enum rz_process_state rz_board_writer_state(const struct rz_board_writer *writer, uint32_t rank);
+/* Whether that process has failed or ended, or another one is in its place. */
+bool rz_board_writer_gone(const struct rz_board_writer *writer, uint32_t rank,
+                          uint32_t incarnation);
 void rz_board_writer_phase(struct rz_board_writer *writer, uint32_t epoch,
                            enum rz_recover_phase phase);
 void rz_board_writer_committed(struct rz_board_writer *writer, uint64_t generation);
