@@ -42,6 +42,15 @@ bool rz_lease_can_wait(char state)
     return state == 'R' || state == 'D';
 }
 
+bool rz_lease_nudges(struct rz_lease *lease, char state)
+{
+    bool nudges = state == 'S' && lease->nudged != lease->renewed;
+    if (nudges) {
+        lease->nudged = lease->renewed;
+    }
+    return nudges;
+}
+
 const char *rz_lease_words(char state)
 {
     switch (state) {

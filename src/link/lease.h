@@ -17,6 +17,7 @@ struct rz_lease {
     rz_time looked_at; /* the last check, or when the first one became due */
     uint64_t renewed;  /* as that check saw it */
     rz_time silent;    /* for how long the daemon has been silent while this thread checked */
+    uint64_t nudged;   /* the renewal after which the daemon was sent NUDGE */
 };
 
 enum rz_lease_state {
@@ -37,6 +38,13 @@ enum rz_lease_state rz_lease_look(struct rz_lease *lease, const struct rz_board 
  * will renew its lease, or withdraw it, as soon as it gets it.
  */
 bool rz_lease_can_wait(char state);
+
+/*
+ * Whether a daemon in this state is to be sent a message, once after each renewal, before it is
+ * blamed. One that sleeps may wait for a timer of a processor that does not run, because a host has
+ * stopped it for a while; the message makes it run on another, or at least wait for a processor.
+ */
+bool rz_lease_nudges(struct rz_lease *lease, char state);
 
 /* The daemon's state as text that follows "the daemon of its node". */
 const char *rz_lease_words(char state);

@@ -329,6 +329,14 @@ _Noreturn void rz_link_end_by(const struct rz_link *link, const char *words)
     _exit(EXIT_FAILURE);
 }
 
+static void nudge(const struct rz_link *link)
+{
+    const struct rz_link_message message = {.type = RZ_LINK_NUDGE};
+    unsigned char bytes[64];
+    size_t n = rz_link_encode(&message, bytes, sizeof(bytes));
+    rz_channel_send(link->info.fd, bytes, n, NULL, 0); /* one that reads nothing is not woken */
+}
+
 /* Checks the daemon's own state before its silence counts: on a loaded machine it may wait long for
  * a processor, as this process may. */
 static void doubt(struct rz_link *link)
@@ -337,6 +345,10 @@ static void doubt(struct rz_link *link)
     if (rz_lease_can_wait(state) ||
         atomic_load_explicit(&link->board->lease_renewed_ns, memory_order_acquire) !=
             link->lease.renewed) {
+        return;
+    }
+    if (rz_lease_nudges(&link->lease, state)) {
+        nudge(link);
         return;
     }
     snprintf(words, sizeof(words),

@@ -9,7 +9,7 @@
 #include "wire/schema.h"
 
 /* The version of the link protocol; a peer with another one is refused with a reason. */
-#define RZ_LINK_VERSION 18
+#define RZ_LINK_VERSION 19
 
 /* The largest message. */
 #define RZ_LINK_MESSAGE_MAX 65536
@@ -80,6 +80,7 @@ enum rz_pointer_question { RZ_POINTER_SET, RZ_POINTER_ADD, RZ_POINTER_DROP };
     MESSAGE(REVOKE, revoke) U64(revocation) END(REVOKE, revoke)      /* must appear on the boards of all processes of the job */ \
     MESSAGE(REVOKED_ASK, revoked_ask) U64(revocation) END(REVOKED_ASK, revoked_ask) \
         /* answered by REVOKED if it was; for a process that joined too late for the board's log */ \
+    MESSAGE(NUDGE, nudge) END(NUDGE, nudge)                          /* wakes a daemon that has not renewed its lease */ \
     MESSAGE(DECISION_ASK, decision_ask) U64(communicator) U64(number) U32(rank) U32(incarnation) END(DECISION_ASK, decision_ask) \
         /* the decision of that process, which may be computing (link/decisions.h); answered by
          * DECISION once there is one */ \

@@ -230,6 +230,13 @@ static bool on_revoked_ask(void *arg, struct rz_child *p, const struct rz_link_m
     return true;
 }
 
+/* The loop looks at its timers whenever it wakes, the one of the lease among them. */
+static bool on_nudge(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
+{
+    (void)arg, (void)p, (void)message, (void)fd;
+    return true;
+}
+
 /* ---- open and close ---- */
 
 /* The variable makes it less, for tests. */
@@ -252,7 +259,8 @@ rz_status_t rz_link_service_open(struct rz_link_service **result,
                    {RZ_LINK_BYE, on_bye},
                    {RZ_LINK_LANE_CLOSED, on_lane_closed},
                    {RZ_LINK_REVOKE, on_revoke},
-                   {RZ_LINK_REVOKED_ASK, on_revoked_ask}};
+                   {RZ_LINK_REVOKED_ASK, on_revoked_ask},
+                   {RZ_LINK_NUDGE, on_nudge}};
     struct rz_link_service *service = calloc(1, sizeof(*service));
     if (!service) {
         return RZ_ERR_NO_MEMORY;

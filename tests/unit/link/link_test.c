@@ -648,6 +648,21 @@ static void a_silent_daemon_is_doubted_after_its_lease(void **state)
     assert_int_equal(rz_lease_look(&lease, d.board, now), RZ_LEASE_WITHDRAWN);
 }
 
+/* It may wait for a timer that is late; if a message does not wake it either, it is blocked. */
+static void a_daemon_that_sleeps_is_woken_first(void **state)
+{
+    (void)state;
+    rz_time now = RZ_SECOND;
+    struct rz_lease lease = {.looked_at = now};
+    for (int i = 0; i < 2; i++) {
+        d.board->lease_renewed_ns = now;
+        assert_int_equal(look_until_doubted(&lease, &now), LEASE_NS);
+        assert_false(rz_lease_nudges(&lease, 'T'));
+        assert_true(rz_lease_nudges(&lease, 'S'));
+        assert_false(rz_lease_nudges(&lease, 'S'));
+    }
+}
+
 /* However late it looks, its own lateness is not the daemon's silence. */
 static void a_late_process_blames_no_other(void **state)
 {
@@ -797,6 +812,7 @@ int main(int argc, char **argv)
         LINK_TEST(the_link_of_another_place_is_refused),
         LINK_TEST(a_withdrawn_lease_fences),
         LINK_TEST(a_silent_daemon_is_doubted_after_its_lease),
+        LINK_TEST(a_daemon_that_sleeps_is_woken_first),
         LINK_TEST(a_late_process_blames_no_other),
         LINK_TEST(the_last_node_has_no_lease),
         LINK_TEST(a_process_that_waits_for_a_processor_is_not_blamed),
