@@ -177,8 +177,14 @@ def draw_plan(draw, options, launcher, folder):
 
 # ---- the results
 
-def nodes_killed(faults):
-    return sum("kill node" in fault for fault in faults)
+def nodes_silent(events):
+    """Live nodes that were reported: those that are killed break connections."""
+    return set(re.findall(r"event=failure_seen \S+ rank=-1 (node=\d+) .* note=silence", events))
+
+
+def nodes_lost(done, faults):
+    """One that was reported of silence is excluded, and its checkpoints with it."""
+    return sum("kill node" in fault for fault in faults) + len(nodes_silent(done.events))
 
 
 def forgot(events):
@@ -202,7 +208,7 @@ def result_is_there(done, calm, proxy, plan):
 
 
 def other_lines(done, calm, faults):
-    if nodes_killed(faults):
+    if nodes_lost(done, faults):
         return []
     return [line for line in done.out if line not in calm.lines]
 
@@ -217,9 +223,9 @@ def assess(done, calm, proxy, plan, faults, left):
         return "left behind: " + "; ".join(left), "wrong"
     if done.status == 124:
         return "it hung", "wrong"
-    if nodes_killed(faults) <= plan.bears and forgot(done.events):
+    if nodes_lost(done, faults) <= plan.bears and forgot(done.events):
         return "a committed checkpoint was lost", "wrong"
-    if done.status == NO_CHECKPOINT and words and nodes_killed(faults) > plan.bears:
+    if done.status == NO_CHECKPOINT and words and nodes_lost(done, faults) > plan.bears:
         return None, "lost"
     if done.status == 0:
         return (None, "exact") if result_is_there(done, calm, proxy, plan) else ("exit status 0 without the result", "wrong")
@@ -250,9 +256,8 @@ def one(seed, name, options, launcher, calms):
               f"{shlex.join(line)}\nor: {again}", flush=True)
     failures = len(set(re.findall(r"event=failure_news \S+ (\S+ \S+ \S+) ", done.events)))
     zero = plan.method[1] == "ulfm" and "begin again at the beginning" in done.err
-    silent = len(re.findall(r"event=failure_seen .* note=silence", done.events))  # of live nodes, all others break connections
     zero |= bool(re.search(r"event=epoch epoch=((?!1 )\d+) \S+ \S+ \S+ value=0 ", done.events))
-    return (seed, name, plan.name, done.seconds, failures, zero, wrong or ended, "; ".join(faults[1::2]), silent)
+    return (seed, name, plan.name, done.seconds, failures, zero, wrong or ended, "; ".join(faults[1::2]), len(nodes_silent(done.events)))
 
 
 def main():
