@@ -28,6 +28,12 @@ mpi_program(windows_beside)
 mpi_run(messages windows_beside RZRUN -n 10 -x RZ_RMA=message)
 mpi_run(nodes windows_beside RZRUN -n 10 --nodes 10)
 
+# No operation waits for a target that is outside MPI.
+mpi_program(windows_outside)
+mpi_run(messages windows_outside RZRUN -n 2 -x RZ_RMA=message)
+mpi_run(one_node windows_outside RZRUN -n 2)
+mpi_run(nodes windows_outside RZRUN -n 2 --nodes 2)
+
 # Long rows, which go as messages: SEED ROUNDS, or failures while they move.
 mpi_program(windows_rows)
 mpi_run(alone windows_rows RZRUN -n 1 ARGS 1 10)

@@ -120,14 +120,15 @@ size_t rz_rma_message_bytes(const struct rz_rma_operation *operation)
     return front_of(operation) + data_bytes(operation);
 }
 
-int rz_rma_send_operation(struct rz_win *win, int rank, const struct rz_rma_operation *operation,
-                          uint64_t at, uint64_t number)
+struct rz_control_message *rz_rma_operation_message(const struct rz_win *win,
+                                                    const struct rz_rma_operation *operation,
+                                                    uint64_t at, uint64_t number)
 {
     size_t bytes = data_bytes(operation);
     size_t front = front_of(operation);
     struct rz_control_message *note = note_new(win, front + bytes);
     if (!note) {
-        return MPI_ERR_NO_MEM;
+        return NULL;
     }
     struct rz_window_message head = {.kind = RZ_RMA_OPERATE,
                                      .what = operation->what,
@@ -147,9 +148,18 @@ int rz_rma_send_operation(struct rz_win *win, int rank, const struct rz_rma_oper
     if (bytes > 0) {
         memcpy(note->bytes + front, operation->data, bytes);
     }
+    return note;
+}
+
+void rz_rma_send(const struct rz_win *win, int rank, struct rz_control_message *message)
+{
     rz_rma_send_listed(); /* what was told before it arrives before it */
-    rz_control_message_send(rz_win_target(win, rank)->process, note);
-    return MPI_SUCCESS;
+    rz_control_message_send(rz_win_target(win, rank)->process, message);
+}
+
+void rz_rma_list(const struct rz_win *win, int rank, struct rz_control_message *message)
+{
+    list_note(rz_win_target(win, rank)->process, message);
 }
 
 int rz_rma_send_row_head(struct rz_win *win, int rank, const struct rz_rma_operation *operation,

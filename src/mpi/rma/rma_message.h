@@ -27,9 +27,14 @@ void rz_rma_tell_left(uint32_t process, uint64_t context);
 /* How long the message of an operation is. */
 size_t rz_rma_message_bytes(const struct rz_rma_operation *operation);
 
-/* Sends an operation to member `rank`, to be done at that address. MPI_ERR_NO_MEM. */
-int rz_rma_send_operation(struct rz_win *win, int rank, const struct rz_rma_operation *operation,
-                          uint64_t at, uint64_t number);
+/* The message of an operation, to be done at that address, with a copy of its data. NULL: no
+ * memory. */
+struct rz_control_message *rz_rma_operation_message(const struct rz_win *win,
+                                                    const struct rz_rma_operation *operation,
+                                                    uint64_t at, uint64_t number);
+/* Sends it to member `rank`; rz_rma_list: with the next round of progress. */
+void rz_rma_send(const struct rz_win *win, int rank, struct rz_control_message *message);
+void rz_rma_list(const struct rz_win *win, int rank, struct rz_control_message *message);
 
 /* Announces a put of that many bytes at that address, or asks for them. MPI_ERR_NO_MEM. */
 int rz_rma_send_row_head(struct rz_win *win, int rank, const struct rz_rma_operation *operation,

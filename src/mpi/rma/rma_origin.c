@@ -2,13 +2,15 @@
 /*
  * The parts of operations, and their ends. Accumulates to one target take effect in the order of
  * the calls: their parts are short enough to keep their order on the way; after one that is not,
- * the next accumulate waits.
+ * an oversize one, the messages of later accumulates are held until it is done.
  */
 #include "mpi/rma/rma_origin.h"
 
+#include "mpi/engine/control_message.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/rma/rma_message.h"
 #include "mpi/rma/rma_row.h"
+#include "mpi/rma/window_info.h"
 
 #include <stdlib.h>
 
@@ -38,9 +40,11 @@ struct rz_rma_part {
     struct access *access;
     uint64_t number;
     size_t offset, bytes, weight;
-    bool moves; /* a row that has not moved yet: its memory is in use */
-    bool due;   /* its acknowledgement */
-    int error;  /* while it moves */
+    bool oversize;                   /* an accumulate that others may overtake */
+    bool moves;                      /* a row that has not moved yet: its memory is in use */
+    bool due;                        /* its acknowledgement */
+    int error;                       /* while it moves */
+    struct rz_control_message *held; /* its message, not sent yet */
 };
 
 /* ---- Requests ---- */
@@ -80,13 +84,49 @@ static void access_release(struct access *access)
     free(access);
 }
 
-static void part_end(struct rz_win_target *target, struct rz_rma_part *part, int error)
+/* Whether that accumulate has to wait for an oversize one of an earlier call. */
+static bool is_behind(const struct rz_win_target *target, const struct access *access)
 {
+    const struct rz_rma_part *part = target->oversize > 0 ? target->parts : NULL;
+    while (part && (!part->oversize || part->access == access)) {
+        part = part->next;
+    }
+    return part != NULL;
+}
+
+/* An oversize part has ended: sends what was held for it, as far as the next one lets it. */
+static void send_held(const struct rz_win *win, int rank)
+{
+    const struct access *oversize = NULL;
+    struct rz_rma_part *part = rz_win_target(win, rank)->parts;
+    for (; part && !(part->held && oversize && oversize != part->access); part = part->next) {
+        if (part->held) {
+            rz_rma_list(win, rank, part->held);
+            part->held = NULL;
+        }
+        oversize = part->oversize ? part->access : oversize;
+    }
+}
+
+static void drop_held(struct rz_rma_part *part)
+{
+    if (part->held) {
+        rz_control_message_free(part->held);
+        part->held = NULL;
+    }
+}
+
+static void part_end(struct rz_win *win, int rank, struct rz_rma_part *part, int error)
+{
+    struct rz_win_target *target = rz_win_target(win, rank);
     struct access *access = part->access;
+    if (part->oversize) {
+        target->oversize--;
+        send_held(win, rank);
+    }
     on_their_way -= part->weight;
     target->on_their_way -= part->weight;
     target->acks_due--;
-    target->oversize = target->oversize && target->acks_due > 0;
     target->overtaken = target->overtaken && target->acks_due > 0;
     if (error != MPI_SUCCESS) {
         target->error = target->error == MPI_SUCCESS ? error : target->error;
@@ -122,11 +162,11 @@ static struct rz_rma_part *part_find(const struct rz_win_target *target, uint64_
 }
 
 /* The part ends unless something is still due. */
-static void part_settle(struct rz_win_target *target, struct rz_rma_part *part, int error)
+static void part_settle(struct rz_win *win, int rank, struct rz_rma_part *part, int error)
 {
     part->error = part->error == MPI_SUCCESS ? error : part->error;
     if (!part->moves && !part->due) {
-        part_end(target, part_take(target, part->number), part->error);
+        part_end(win, rank, part_take(rz_win_target(win, rank), part->number), part->error);
     }
 }
 
@@ -142,7 +182,7 @@ void rz_rma_answered(struct rz_win *win, int rank, uint64_t number, int error, c
         memcpy(part->access->row + part->offset, result, bytes);
     }
     part->due = false;
-    part_settle(target, part, error);
+    part_settle(win, rank, part, error);
 }
 
 /* The row of a part has moved, or will not. */
@@ -153,7 +193,7 @@ static void part_moved(struct rz_win *win, const struct rz_rma_row *row, int err
     if (part) {
         part->moves = false;
         part->due = part->due && error == MPI_SUCCESS;
-        part_settle(target, part, error);
+        part_settle(win, row->rank, part, error);
     }
 }
 
@@ -162,10 +202,13 @@ void rz_rma_give_up(struct rz_win *win, int rank, int error)
     for (int i = 0; i < win->members; i++) {
         struct rz_win_target *target = rz_win_target(win, i);
         struct rz_rma_part *part = rank < 0 || rank == i ? target->parts : NULL, *next;
+        for (struct rz_rma_part *each = part; each; each = each->next) {
+            drop_held(each);
+        }
         for (; part; part = next) {
             next = part->next;
             part->due = false;
-            part_settle(target, part, error);
+            part_settle(win, i, part, error);
         }
     }
 }
@@ -255,6 +298,14 @@ static void look_at_failure(const struct sending *sending)
     }
 }
 
+/* Without a thread at the target this would wait for the program: the copies stay with us. */
+static int await_room(const struct sending *sending, struct rz_win_target *target)
+{
+    return rz_win_hint(sending->win, RZ_WIN_HINT_NO_LOCKS)
+               ? MPI_SUCCESS
+               : rz_win_wait(sending->win, sending->rank, "a one-sided operation", is_room, target);
+}
+
 static int part_send(const struct sending *sending, const struct rz_rma_operation *operation,
                      uint64_t at, size_t offset)
 {
@@ -265,16 +316,25 @@ static int part_send(const struct sending *sending, const struct rz_rma_operatio
     if (!part) {
         return MPI_ERR_NO_MEM;
     }
+    struct rz_control_message *message =
+        rz_rma_operation_message(sending->win, operation, at, part->number);
+    if (!message) {
+        part_end(sending->win, sending->rank, part_take(target, part->number), MPI_ERR_NO_MEM);
+        return MPI_ERR_NO_MEM;
+    }
+    bool accumulates = rz_rma_accumulates(operation);
     bool overtaken = rz_rma_message_bytes(operation) > RZ_RMA_ORDERED_MAX;
+    bool held = accumulates && is_behind(target, sending->access);
     target->overtaken |= overtaken;
-    target->oversize |= overtaken && rz_rma_accumulates(operation);
-    int error = rz_rma_send_operation(sending->win, sending->rank, operation, at, part->number);
-    if (error != MPI_SUCCESS) {
-        part_end(target, part_take(target, part->number), error);
-        return error;
+    part->oversize = overtaken && accumulates;
+    target->oversize += part->oversize;
+    if (held) {
+        part->held = message;
+    } else {
+        rz_rma_send(sending->win, sending->rank, message);
     }
     look_at_failure(sending);
-    return rz_win_wait(sending->win, sending->rank, "a one-sided operation", is_room, target);
+    return await_room(sending, target);
 }
 
 /* All of it as one row, which is not copied. */
@@ -298,7 +358,7 @@ static int row_send(const struct sending *sending)
     target->overtaken = true;
     int error = rz_rma_send_row_head(sending->win, sending->rank, operation, at, part->number);
     if (error != MPI_SUCCESS) {
-        part_end(target, part_take(target, part->number), error);
+        part_end(sending->win, sending->rank, part_take(target, part->number), error);
         return error;
     }
     part->moves = true;
@@ -389,13 +449,6 @@ static struct access *access_new(const struct rz_rma_operation *operation,
 int rz_rma_begin(struct rz_win *win, int rank, const struct rz_rma_operation *operation,
                  uint64_t at, const struct rz_rma_result *result, struct rz_request *request)
 {
-    struct rz_win_target *target = rz_win_target(win, rank);
-    if (rz_rma_accumulates(operation) && target->oversize) {
-        int error = rz_rma_await(win, rank, "a one-sided operation");
-        if (error != MPI_SUCCESS) {
-            return error;
-        }
-    }
     struct access *access = access_new(operation, result, request);
     if (!access) {
         if (request) {

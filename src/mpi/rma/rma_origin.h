@@ -20,7 +20,8 @@ struct rz_rma_result {
 /*
  * Begins an operation. request, if not NULL: a request of rz_rma_request_new, which ends with it,
  * also after an error. MPI_ERR_NO_MEM: nothing was sent, or a part; what was sent is waited for at
- * the next synchronisation. RZM_ROLLBACK. May wait until earlier operations are done.
+ * the next synchronisation. RZM_ROLLBACK. May wait until earlier operations are done, but not for a
+ * target that no thread serves.
  */
 int rz_rma_begin(struct rz_win *win, int rank, const struct rz_rma_operation *operation,
                  uint64_t at, const struct rz_rma_result *result, struct rz_request *request);

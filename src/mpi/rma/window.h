@@ -58,7 +58,7 @@ struct rz_win_target {
     uint32_t acks_due;   /* parts that are not acknowledged */
     size_t on_their_way; /* bytes in them */
     bool left;           /* it could not make the window: like a failed process to this window */
-    bool oversize;       /* one of them did not fit into one message (rma_origin.c) */
+    uint32_t oversize;   /* accumulates among them that others may overtake (rma_origin.c) */
     bool overtaken;      /* one of them may arrive after what is sent later */
     struct rz_rma_part *parts, **parts_last;
 };
