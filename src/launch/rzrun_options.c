@@ -433,8 +433,9 @@ static const struct rz_cli_option table[] = {
      take_detector},
     {"--hb-period", NULL, "T", "Time between two heartbeats of a node (100ms).", take_hb_period},
     {"--hb-timeout", NULL, "T",
-     "Silence after which a node is declared failed (300ms; 1s with --nodes, where nodes share one "
-     "machine and its load; at least three times --hb-period).",
+     "Silence after which a node is declared failed (RZ_HB_TIMEOUT in the environment, or 300ms; "
+     "1s "
+     "with --nodes, where nodes share one machine and its load; at least three times --hb-period).",
      take_hb_timeout},
     {"--hang-timeout", NULL, "T",
      "Kill a rank that has made no progress for T, as failed: neither an MPI call, in which it may "

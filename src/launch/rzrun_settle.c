@@ -331,19 +331,28 @@ static void settle_stdout(struct rz_rzrun_options *options)
     }
 }
 
-void rz_rzrun_settle(struct rz_rzrun_options *options)
+static void settle_heartbeats(struct rz_rzrun_options *options)
 {
-    rz_rzrun_conflicts_check(options);
-    settle_timeout(options);
+    const char *why = "", *usual = getenv("RZ_HB_TIMEOUT");
     if (!options->hb_timeout) {
-        rz_time usual = options->emulated_nodes > 1 ? RZ_SECOND : 300 * RZ_MILLISECOND;
         rz_time least = 3 * options->hb_period;
-        options->hb_timeout = usual > least ? usual : least;
+        options->hb_timeout = options->emulated_nodes > 1 ? RZ_SECOND : 300 * RZ_MILLISECOND;
+        if (usual && *usual && !rz_rzrun_heartbeat(usual, &options->hb_timeout, &why)) {
+            rz_cli_refuse(&rz_rzrun_cli, "RZ_HB_TIMEOUT is '%s': %s", usual, why);
+        }
+        options->hb_timeout = options->hb_timeout > least ? options->hb_timeout : least;
     }
     if (options->hb_timeout <= options->hb_period) {
         rz_cli_refuse(&rz_rzrun_cli,
                       "--hb-timeout must be longer than --hb-period, best three times as long");
     }
+}
+
+void rz_rzrun_settle(struct rz_rzrun_options *options)
+{
+    rz_rzrun_conflicts_check(options);
+    settle_timeout(options);
+    settle_heartbeats(options);
     options->accept_failures |= options->with_ft && options->on_failure != RZ_ON_FAILURE_ABORT &&
                                 options->on_failure != RZ_ON_FAILURE_RESTART;
     if (options->verbosity > 1 && !options->levels_given) {

@@ -153,15 +153,23 @@ class Ending(rig.LaunchTest):
             process.send_signal(signal.SIGINT)
             self.assertNotIn("ranks wait", self.finish(process).err)
 
+    def start_holding(self, nodes, *options):
+        """Rank 0 goes on, with what HOLDS does, once rank 1 waits for it."""
+        process = self.start("-n", "3", "--nodes", nodes, "--map-by", "node", "--hang-report", "1s", *options)
+        waits = lambda: [w for page in self.pages() for p in page["processes"] if p["rank"] == 1 for w in p["waits"] if w["tag"] == 5]
+        self.assertTrue(rig.await_true(waits))
+        process.send_signal(signal.SIGUSR1)
+        return process
+
     def test_hang_report_of_a_message_that_does_not_arrive(self):
         """Lost by the network, or not taken by a process that is stopped: the ranks wait in a circle, and no cycle is claimed."""
         for nodes, *how in (("2", "held"), ("2", "held", "1000000"), ("2", "payload", "1000000"), ("2", "stopped"), ("1", "stopped"),
                             ("1", "stopped", "1000000")):
             for wait in ("auto", "yield"):
-                process = self.start("-n", "3", "--nodes", nodes, "--map-by", "node", "--hang-report", "1s", "--wait", wait, HOLDS, *how)
+                process = self.start_holding(nodes, "--wait", wait, HOLDS, *how)
                 page = self.page_until(process, r"ranks 1-2 wait .* in MPI_Recv on MPI_COMM_WORLD, for rank 0, tag 5\n",
-                                       r"\n  1 message from rank 0 to rank 1 has been under way for [\d.]+ s and does not arrive: "
-                                       "this is not the program's doing\n")
+                                       r"\n  (1 message|2 messages) from rank 0 to rank 1 ha(s|ve) been under way for [\d.]+ s and do(es)? not arrive: "
+                                       "this is not the program's doing\n")  # 2: it was stopped before it told of the one that it has
                 self.assertNotIn("cycle", page)
                 process.send_signal(signal.SIGINT)
                 self.assertNotIn("cycle", self.finish(process).err)
@@ -170,7 +178,7 @@ class Ending(rig.LaunchTest):
         """They have arrived, payload or not: what is missing is the program's receive, and the cycle is one."""
         for nodes in ("1", "2"):
             for length in ("8", "1000000"):
-                process = self.start("-n", "3", "--nodes", nodes, "--map-by", "node", "--hang-report", "1s", HOLDS, "other", length)
+                process = self.start_holding(nodes, HOLDS, "other", length)
                 page = self.page_until(process, CYCLE)
                 self.assertIn("a cycle that none of these ranks will leave by itself: rank 0 waits for 1 waits for 0\n", page)
                 process.send_signal(signal.SIGINT)
@@ -235,6 +243,12 @@ class Ending(rig.LaunchTest):
         self.runs("-n", "2", SH, "-c", "sleep 100", status=rig.TIMED_OUT, environment={"MPIEXEC_TIMEOUT": "1"})
         self.runs("-n", "1", "--timeout", rig.HANG, SH, "-c", "sleep 1.5", environment={"MPIEXEC_TIMEOUT": "1"})
         self.assertIn("MPIEXEC_TIMEOUT", self.runs("-n", "1", "/bin/true", status=rig.BAD_LINE, environment={"MPIEXEC_TIMEOUT": "soon"}).err)
+
+    def test_heartbeats_of_the_environment(self):
+        """RZ_HB_TIMEOUT is the default of --hb-timeout, but no less than three times --hb-period."""
+        self.assertIn("RZ_HB_TIMEOUT is 'soon'", self.runs("-n", "1", "/bin/true", status=rig.BAD_LINE, environment={"RZ_HB_TIMEOUT": "soon"}).err)
+        self.runs("-n", "1", "--hb-period", "2s", "/bin/true", environment={"RZ_HB_TIMEOUT": "1s"})
+        self.runs("-n", "1", "--hb-timeout", "2s", "/bin/true", environment={"RZ_HB_TIMEOUT": "soon"})
 
     def test_timeout_that_is_not_needed(self):
         self.assertEqual(self.runs("--timeout", rig.HANG, "/bin/true").err, "")

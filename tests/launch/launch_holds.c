@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A message that was handed over, and does not arrive: rank 0 sends to rank 1 and waits for the
- * answer, rank 1 waits for the message. All other ranks wait for rank 0.
+ * A message that was handed over, and does not arrive: at SIGUSR1 rank 0 sends to rank 1 and waits
+ * for the answer, rank 1 waits for the message. All other ranks wait for rank 0.
  *   held BYTES    the network between nodes takes what rank 0 sends, and delivers nothing
  *   payload BYTES the same, but only of what is long: the receiver fetches it in vain
  *   stopped BYTES rank 1 is stopped by its user before the message comes
@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TAG = 5, OTHER = 6, BYTES_LONG = 4096 };
+enum { TAG = 5, OTHER = 6, CONNECTED = 7, BYTES_LONG = 4096 };
 
 static volatile size_t holds = SIZE_MAX; /* messages of at least this length */
 
@@ -46,27 +46,31 @@ __attribute__((visibility("default"))) ssize_t sendmsg(int fd, const struct msgh
     return real(fd, message, flags);
 }
 
-static void await(int from)
+static void await(int from, int tag)
 {
     char c;
-    MPI_Recv(&c, 0, MPI_BYTE, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&c, 0, MPI_BYTE, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 int main(int argc, char **argv)
 {
-    int rank, pid = getpid(), bytes = argc > 2 ? atoi(argv[2]) : 8;
+    int number, rank, pid = getpid(), bytes = argc > 2 ? atoi(argv[2]) : 8;
     char *buffer = calloc((size_t)bytes, 1);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 1) {
         MPI_Send(&pid, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD);
-        await(0); /* connected both ways */
+        await(0, CONNECTED); /* both ways */
         MPI_Recv(buffer, bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Send(buffer, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
     } else if (rank == 0) {
         MPI_Recv(&pid, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(buffer, 0, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
-        sleep(1); /* rank 1 waits */
+        MPI_Send(buffer, 0, MPI_BYTE, 1, CONNECTED, MPI_COMM_WORLD);
+        sigwait(&signals, &number); /* rank 1 waits */
         if (strcmp(argv[1], "stopped") == 0) {
             kill(pid, SIGSTOP);
         }
@@ -76,9 +80,9 @@ int main(int argc, char **argv)
         MPI_Request send;
         MPI_Isend(buffer, bytes, MPI_BYTE, 1, strcmp(argv[1], "other") == 0 ? OTHER : TAG,
                   MPI_COMM_WORLD, &send);
-        await(1);
+        await(1, TAG);
     } else {
-        await(0);
+        await(0, TAG);
     }
     return MPI_Finalize();
 }

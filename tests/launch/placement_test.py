@@ -225,8 +225,8 @@ class Placement(rig.LaunchTest):
         self.assertIn("node 1 was lost", result.err)
 
     def test_no_ft_ignores_silence(self):
-        """A daemon is stopped for three times the usual --hb-timeout, its processes are not: all continue, and when it is continued, so does it."""
-        process = self.start("-n", "4", "--nodes", "2", "--no-ft", PLACED, "failure")
+        """A daemon is stopped for three times --hb-timeout, its processes are not: all continue, and when it is continued, so does it."""
+        process = self.start("-n", "4", "--nodes", "2", "--no-ft", PLACED, "failure", environment={"RZ_HB_TIMEOUT": "1s"})
         daemon = self.await_members(4, 2)["rzd"][1].pid
         os.kill(daemon, signal.SIGSTOP)
         fewer = rig.await_true(lambda: process.poll() is not None or len(self.members()["process"]) < 4, 3)
