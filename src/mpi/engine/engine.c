@@ -4,6 +4,7 @@
  * link to the daemon is broken.
  */
 #include "mpi/engine/engine.h"
+#include "port/kill_point.h"
 #include "port/signals.h"
 
 #include <stdio.h>
@@ -35,6 +36,13 @@ _Noreturn void rz_engine_await_end(void)
     for (;;) {
         rz_signals_await();
     }
+}
+
+bool rz_engine_arm_kill(const char *text)
+{
+    bool understood = rz_kill_arm(text, rz_engine.info->self.rank);
+    rz_engine.kills_here = rz_kill_plan != NULL;
+    return understood;
 }
 
 void rz_engine_tell_daemon(const struct rz_link_message *message)

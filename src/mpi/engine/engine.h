@@ -59,6 +59,8 @@ struct rz_engine {
                             yet */
     bool waits;          /* the call that makes progress does nothing else until an event */
     bool counts_traffic; /* messages are counted by their receivers, too (count_traffic.h) */
+    bool
+        kills_here; /* rz_kill_plan is set: short messages go the way of others, which has points */
     struct rz_wait_rule waiting; /* when waiting calls spin, yield and sleep */
     rz_time wake_at; /* sleeping calls wake up at this time at the latest; RZ_TIME_NEVER: no such
                         time */
@@ -102,6 +104,9 @@ _Noreturn void rz_engine_exit(rz_status_t why);
 
 /* The job goes on in a new epoch with other processes, and the daemon ends this one. */
 _Noreturn void rz_engine_await_end(void);
+
+/* Sets rz_kill_plan from text, as rz_kill_arm. */
+bool rz_engine_arm_kill(const char *text);
 
 /* Sends a message to the daemon of this node. Does not return when the daemon is gone: the process
  * ends then. */

@@ -292,7 +292,6 @@ bool rz_peer_inject(uint32_t process, const void *header, const void *data, size
     if (!path || !path->ops->inject) {
         return false;
     }
-    rz_kill_here(RZ_KILL_SEND);
     if (path->ops->inject(path->net, peer->number, header, RZ_ENVELOPE_BYTES, data, bytes) !=
         RZ_OK) {
         return false;

@@ -54,7 +54,7 @@ static int take_kill_plan(void)
 {
     const char *text = getenv(RZ_KILL_AT);
     const struct rz_identity *me = &rz_engine.info->self;
-    if (!text || me->incarnation > 1 || rz_kill_arm(text, me->rank)) {
+    if (!text || me->incarnation > 1 || rz_engine_arm_kill(text)) {
         return MPI_SUCCESS;
     }
     return rzm_error(MPI_ERR_OTHER, RZ_KILL_AT " is '%s', not POINT[:NTH][@RANK]", text);

@@ -307,14 +307,14 @@ static inline bool inject(const struct rz_p2p_message *message)
     }
     rz_engine.counters.sends++;
     rz_engine.counters.bytes_sent += bytes;
-    rz_kill_here(RZ_KILL_SENT);
     return true;
 }
 
-/* Operations may not begin everywhere now, or messages are counted by their receivers. */
+/* Operations may not begin everywhere now, messages are counted by their receivers, or this process
+ * is to be killed at a point. */
 static __attribute__((noinline)) bool inject_with_care(const struct rz_p2p_message *message)
 {
-    if (admitted(message->comm) != MPI_SUCCESS || !inject(message)) {
+    if (rz_engine.kills_here || admitted(message->comm) != MPI_SUCCESS || !inject(message)) {
         return false;
     }
     rz_traffic_count(rz_comm_process(message->comm, message->peer),
@@ -329,8 +329,9 @@ bool rz_p2p_inject(const struct rz_p2p_message *message)
         !message->datatype->contiguous) {
         return false;
     }
-    /* One look for all three. */
-    bool care = rz_engine.rollback | rz_engine.comes_again | rz_engine.counts_traffic;
+    /* One look for all four. */
+    bool care = rz_engine.rollback | rz_engine.comes_again | rz_engine.counts_traffic |
+                rz_engine.kills_here;
     return __builtin_expect(care, 0) ? inject_with_care(message) : inject(message);
 }
 

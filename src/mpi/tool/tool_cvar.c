@@ -304,7 +304,7 @@ int rzm_t_cvar_read(MPI_T_cvar_handle handle, void *buf)
 
 static int write_kill(const char *text)
 {
-    if (!rz_engine.info || !rz_kill_arm(text, rz_engine.info->self.rank)) {
+    if (!rz_engine.info || !rz_engine_arm_kill(text)) {
         return MPI_T_ERR_CVAR_SET_NOT_NOW;
     }
     return setenv(RZ_KILL_AT, text, 1) == 0 ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NOT_NOW;

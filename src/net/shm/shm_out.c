@@ -255,19 +255,26 @@ static inline void out_copy_near(unsigned char *at, struct out_part first, struc
     }
 }
 
+struct out_header {
+    enum shm_kind kind;
+    const void *data;
+    uint32_t bytes;
+};
+
 /*
  * Writes one record, for which there is space; `second` may be empty. The first line is written
  * last and at once: a waiting reader looks at it all the time, and would take it away again from a
- * sender that writes something of it, then other lines, then the head.
+ * sender that writes something of it, then other lines, then the head. points: the kill points are
+ * compiled in.
  */
 static inline __attribute__((always_inline)) void
-out_write(struct shm_pair *pair, enum shm_kind kind, const void *header, uint32_t header_bytes,
-          struct out_part first, struct out_part second)
+out_record(struct shm_pair *pair, struct out_header header, struct out_part first,
+           struct out_part second, const bool points)
 {
     size_t body_bytes = first.bytes + second.bytes;
-    size_t offset = shm_body_offset(header_bytes, body_bytes);
-    struct shm_record record = {.kind = (uint8_t)kind,
-                                .header_bytes = (uint8_t)header_bytes,
+    size_t offset = shm_body_offset(header.bytes, body_bytes);
+    struct shm_record record = {.kind = (uint8_t)header.kind,
+                                .header_bytes = (uint8_t)header.bytes,
                                 .body_bytes = (uint32_t)body_bytes};
     _Atomic uint64_t *word = shm_record_word(pair->out.ring, pair->out.tail);
     unsigned char *at = (unsigned char *)word;
@@ -276,16 +283,27 @@ out_write(struct shm_pair *pair, enum shm_kind kind, const void *header, uint32_
     if (__builtin_expect(offset >= SHM_LINE, 0)) {
         out_copy_far(at + offset, first, second);
     }
-    pair->out.tail += shm_record_bytes(header_bytes, body_bytes);
+    pair->out.tail += shm_record_bytes(header.bytes, body_bytes);
     atomic_store_explicit(shm_record_word(pair->out.ring, pair->out.tail), 0, memory_order_relaxed);
     atomic_store_explicit(&pair->out.page->tail, pair->out.tail, memory_order_relaxed);
-    rz_kill_here(RZ_KILL_RING_WRITE);
-    out_copy_header(at + sizeof(record), header, header_bytes);
+    if (points) {
+        rz_kill_here(RZ_KILL_RING_WRITE);
+    }
+    out_copy_header(at + sizeof(record), header.data, header.bytes);
     if (__builtin_expect(offset < SHM_LINE, 1)) {
         out_copy_near(at + offset, first, second);
     }
     atomic_store_explicit(word, head, memory_order_release);
-    rz_kill_here(RZ_KILL_RING_TOLD);
+    if (points) {
+        rz_kill_here(RZ_KILL_RING_TOLD);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+out_write(struct shm_pair *pair, enum shm_kind kind, const void *header, uint32_t header_bytes,
+          struct out_part first, struct out_part second)
+{
+    out_record(pair, (struct out_header){kind, header, header_bytes}, first, second, true);
 }
 
 void shm_out_ring(struct shm *shm, struct shm_pair *pair)
@@ -414,8 +432,8 @@ rz_status_t shm_inject(struct rz_net *net, rz_peer_t peer, const void *header,
         !out_room(pair, shm_record_bytes(header_bytes, bytes))) {
         return RZ_IN_PROGRESS;
     }
-    out_write(pair, SHM_EAGER, header, header_bytes, (struct out_part){data, bytes},
-              (struct out_part){NULL, 0});
+    out_record(pair, (struct out_header){SHM_EAGER, header, header_bytes},
+               (struct out_part){data, bytes}, (struct out_part){NULL, 0}, false);
     shm_out_ring(shm, pair);
     return RZ_OK;
 }
