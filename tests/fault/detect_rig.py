@@ -17,6 +17,7 @@ import launch_rig as rig  # noqa: E402
 
 NODES, RANKS = 4, 8
 HB_TIMEOUT_S = 1.0  # rzrun's own for emulated nodes
+os.environ["RZ_HB_TIMEOUT"] = f"{HB_TIMEOUT_S:g}s"  # other tests are patient: tests/CMakeLists.txt
 PATIENT = ("--hb-timeout", "3s")  # where no failure report is awaited: a loaded machine holds a daemon up, too
 
 

@@ -40,6 +40,11 @@ class Tool(unittest.TestCase):
         self.assertEqual(tool.missing_lines(["first", "rank ...: a process ...", "last"], output), [])
         self.assertEqual(tool.missing_lines(["last", "first", "none"], output), ["first", "none"])
 
+    def test_a_story_has_an_order_of_its_own(self):
+        page = ["  0.2 s  node 1 failed", "     agreed after ... ms", "pi is 3"]
+        self.assertEqual(tool.missing_lines(page, "pi is 3\n  0.2 s  node 1 failed\n     agreed after 7 ms\n"), [])
+        self.assertEqual(tool.missing_lines(page, "pi is 3\n     agreed after 7 ms\n  0.2 s  node 1 failed\n"), page[1:2])
+
     def test_statuses(self):
         commands = [("a", ["out"]), ("b", []), ("echo $?", ["3"]), ("c", []), ("d", [])]
         output = "\x010\nout\n\n\x01=0\n\x011\n\n\x01=3\n\x012\n3\n\n\x01=0\n\x013\n\n\x01=4\n"
