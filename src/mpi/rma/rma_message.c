@@ -229,8 +229,3 @@ struct rz_control_message *rz_rma_answer_new(const struct rz_win *win, uint64_t 
     }
     return note;
 }
-
-void rz_rma_answer_send(const struct rz_win *win, int rank, struct rz_control_message *answer)
-{
-    list_note(rz_win_target(win, rank)->process, answer);
-}

@@ -41,10 +41,9 @@ int rz_rma_send_row_head(struct rz_win *win, int rank, const struct rz_rma_opera
                          uint64_t at, uint64_t number);
 
 /* An answer with `bytes` of result, which the caller writes to *result before it calls
- * rz_rma_answer_send. NULL: no memory, on which the process must end. */
+ * rz_rma_list. NULL: no memory, on which the process must end. */
 struct rz_control_message *rz_rma_answer_new(const struct rz_win *win, uint64_t number, int error,
                                              size_t bytes, char **result);
-void rz_rma_answer_send(const struct rz_win *win, int rank, struct rz_control_message *answer);
 
 /* Sends what was put into the list. The work RZ_WORK_WINDOWS. */
 unsigned rz_rma_send_listed(void);

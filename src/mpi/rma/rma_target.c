@@ -64,7 +64,7 @@ static void operate(struct rz_win *win, int rank, const struct rz_window_message
         operation->result = operation->wants_result ? result : NULL;
         rz_need_memory(rz_rma_apply(win, operation, head->at) == MPI_SUCCESS, FOR_OPERATION);
     }
-    rz_rma_answer_send(win, rank, answer);
+    rz_rma_list(win, rank, answer);
 }
 
 /* False: the right to accumulate is another process's now. */
@@ -105,7 +105,7 @@ static void answer_row(struct rz_win *win, const struct rz_rma_row *row, int err
     if (win && !row->out && error != RZM_ROLLBACK) {
         struct rz_control_message *answer = rz_rma_answer_new(win, row->number, error, 0, &nothing);
         rz_need_memory(answer, FOR_OPERATION); /* its origin would wait for ever */
-        rz_rma_answer_send(win, row->rank, answer);
+        rz_rma_list(win, row->rank, answer);
     }
 }
 
