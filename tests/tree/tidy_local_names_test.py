@@ -1,27 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """tools/tidy finds names local to a file that another file of the same library has, too."""
-import importlib.util
-import os
 import sys
 import unittest
-from importlib.machinery import SourceFileLoader
 
-TIDY = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../tools/tidy")
+from tidy_rig import TidyTest
+
 MAKES = ["src/port/CMakeLists.txt", "src/net/tcp/CMakeLists.txt", "src/net/shm/CMakeLists.txt", "src/daemon/CMakeLists.txt", "src/mpi/CMakeLists.txt",
          "src/proto/CMakeLists.txt", "src/proto/ring/CMakeLists.txt", "src/cmd/CMakeLists.txt"]
 SRC, VERIFY = "src", "verify"  # not spelled out below: tidy takes the path of a file for one that is in the tree
 LOOK = "static void look(int fd)\n{\n}\n"
 
 
-class TidyLocalNames(unittest.TestCase):
-    def setUp(self):
-        here = os.getcwd()
-        loader = SourceFileLoader("tidy_under_test", TIDY)
-        self.tidy = importlib.util.module_from_spec(importlib.util.spec_from_loader("tidy_under_test", loader))
-        loader.exec_module(self.tidy)
-        os.chdir(here)
-
+class TidyLocalNames(TidyTest):
     def breaches(self, files):
         self.tidy.text_of = lambda path: files[path]
         self.tidy.breaches.clear()

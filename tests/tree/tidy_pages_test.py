@@ -1,25 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """tools/tidy measures the lines of pages, and knows what cannot be broken."""
-import importlib.util
-import os
 import sys
 import unittest
-from importlib.machinery import SourceFileLoader
+
+from tidy_rig import TidyTest
 
 # Joined here: tidy takes the path of a file for one that is in the tree.
 PAGE, REPORT = "/".join(("docs", "some.md")), "/".join(("docs", "reports", "some.md"))
-TIDY = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../tools/tidy")
 
 
-class TidyPages(unittest.TestCase):
-    def setUp(self):
-        here = os.getcwd()
-        loader = SourceFileLoader("tidy_under_test", TIDY)
-        self.tidy = importlib.util.module_from_spec(importlib.util.spec_from_loader("tidy_under_test", loader))
-        loader.exec_module(self.tidy)
-        os.chdir(here)
-
+class TidyPages(TidyTest):
     def breaches(self, text, path=PAGE):
         self.tidy.check_pages(path, text.split("\n"))
         return len(self.tidy.breaches)

@@ -1,26 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """tools/tidy counts the parameters of functions, and knows the exceptions."""
-import importlib.util
-import os
 import sys
 import unittest
-from importlib.machinery import SourceFileLoader
 
-TIDY = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../tools/tidy")
+from tidy_rig import TidyTest
+
 # Joined here: tidy takes the path of a file for one that is in the tree.
 CODE, RIG = "/".join(("src", "base", "some.c")), "/".join(("tests", "unit", "some", "some_rig.h"))
 SIX, SEVEN, NINE = (", ".join(f"int p{i}" for i in range(n)) for n in (6, 7, 9))
 
 
-class TidyParameters(unittest.TestCase):
-    def setUp(self):
-        here = os.getcwd()
-        loader = SourceFileLoader("tidy_under_test", TIDY)
-        self.tidy = importlib.util.module_from_spec(importlib.util.spec_from_loader("tidy_under_test", loader))
-        loader.exec_module(self.tidy)
-        os.chdir(here)
-
+class TidyParameters(TidyTest):
     def breaches(self, code, path=CODE):
         self.tidy.check_parameters(path, code)
         return len(self.tidy.breaches)
