@@ -7,6 +7,7 @@
 #include "base/no_memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* `by` has acknowledged the failure of `process`, which lived as far as this daemon knew. */
 struct early {
@@ -17,6 +18,7 @@ struct rz_acknowledgements {
     const struct rz_own_node *own;
     const struct rz_board_writer *board; /* what it shows may be acknowledged */
     struct early *early;                 /* [n_early], of each process at most one for each slot */
+    uint64_t *keys;                      /* theirs, sorted: a process may send any number of them */
     uint32_t n_early, early_max;
 };
 
@@ -36,18 +38,23 @@ static void acknowledgements_report(const struct rz_own_node *own,
 
 static void keep_early(struct rz_acknowledgements *a, const struct early *new)
 {
-    for (uint32_t i = 0; i < a->n_early; i++) {
-        if (a->early[i].by.slot == new->by.slot && a->early[i].process.slot == new->process.slot) {
-            a->early[i] = *new;
-            return;
-        }
+    uint64_t key = (uint64_t) new->by.slot << 32 | new->process.slot;
+    uint32_t at = rz_items_lower_bound(a->keys, a->n_early, key);
+    if (at < a->n_early && a->keys[at] == key) {
+        a->early[at] = *new;
+        return;
     }
     if (a->n_early == a->early_max) {
         a->early_max = a->early_max ? 2 * a->early_max : 4;
         a->early = realloc(a->early, a->early_max * sizeof(*a->early));
+        a->keys = realloc(a->keys, a->early_max * sizeof(*a->keys));
         rz_need_memory(a->early, "for acknowledged failures");
+        rz_need_memory(a->keys, "for acknowledged failures");
     }
-    a->early[a->n_early++] = *new;
+    rz_items_insert(a->keys, &(uint32_t){a->n_early}, a->early_max, key);
+    memmove(a->early + at + 1, a->early + at, (a->n_early - at) * sizeof(*a->early));
+    a->early[at] = *new;
+    a->n_early++;
 }
 
 /* Something has failed: it is a failure that was acknowledged before, or a process that did so. */
@@ -61,6 +68,7 @@ static void settle(struct rz_acknowledgements *a)
         if (counts && rz_board_writer_gone(a->board, one.process.slot, one.process.incarnation)) {
             acknowledgements_report(a->own, &one.process, one.by.slot);
         } else if (counts) {
+            a->keys[kept] = a->keys[i];
             a->early[kept++] = one;
         }
     }
@@ -153,6 +161,7 @@ void rz_acknowledgements_close(struct rz_acknowledgements *a)
 {
     if (a) {
         free(a->early);
+        free(a->keys);
     }
     free(a);
 }
