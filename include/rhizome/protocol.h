@@ -8,8 +8,8 @@
  *
  * Each component (enum rz_protocol_number) offers, S being its state and C its configuration:
  *
- *   size_t       rz_PROTOCOL_size(const C *);              bytes of state to provide, 8-byte
- * aligned void         rz_PROTOCOL_init(S *, const C *, rz_id self, rz_time now, uint64_t seed);
+ *   size_t       rz_PROTOCOL_size(const C *);              bytes of its state, aligned to 8
+ *   void         rz_PROTOCOL_init(S *, const C *, rz_id self, rz_time now, uint64_t seed);
  *   enum rz_more rz_PROTOCOL_step(S *, const struct rz_event *, struct rz_actions *out);
  *   rz_time      rz_PROTOCOL_deadline(const S *);          when to step with RZ_EVENT_TICK
  *   uint64_t     rz_PROTOCOL_hash(const S *);              canonical, without statistics

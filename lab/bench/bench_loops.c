@@ -9,12 +9,15 @@
  *
  *   barrier 0      barriers in a row: one call, microseconds
  *   bcast N        one call of N bytes from rank 0, microseconds, the mean of all ranks. Behind
- * each call all ranks meet in a barrier, which does not count allreduce N    the same alltoall N
- * the same, N bytes from each rank to each other trip N         two ranks: half a round trip of N
- * bytes, sent from one buffer and received in another one, microseconds latency N      two ranks:
- * half a round trip of 8 bytes, microseconds, between N threads of one and N of the other, each
- * with a partner and a tag of its own rate N         two ranks: 10^6 messages of 8 bytes per
- * second, of N such threads together, each with 64 in progress
+ *                  each call all ranks meet in a barrier, which does not count
+ *   allreduce N    the same
+ *   alltoall N     the same, N bytes from each rank to each other
+ *   trip N         two ranks: half a round trip of N bytes, sent from one buffer and received in
+ *                  another one, microseconds
+ *   latency N      two ranks: half a round trip of 8 bytes, microseconds, between N threads of one
+ *                  and N of the other, each with a partner and a tag of its own
+ *   rate N         two ranks: 10^6 messages of 8 bytes per second, of N such threads together, each
+ *                  with 64 in progress
  *
  * WHOLE: microseconds of the slowest rank from one call to the next, with the barrier. Each is the
  * mean of the repetitions that fill the time. Where a loop of threads is asked for, MPI is

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An MPI program that ends in the way its first argument names; rank 1 does it, the others wait.
- *   return N   every rank finalises and returns N       abort N   rank 1 calls MPI_Abort(N)
- *   early N    rank 1 calls exit(N) before MPI_Finalize  kill N    rank 1 kills itself by signal N
+ *   return N     every rank finalises and returns N
+ *   abort N      rank 1 calls MPI_Abort(N)
+ *   early N      rank 1 calls exit(N) before MPI_Finalize
+ *   kill N       rank 1 kills itself by signal N
  *
  * Of some processes, where the others say "goes on" when they know that those have failed:
  *   self N       rank 1 calls MPI_Abort(N) of MPI_COMM_SELF

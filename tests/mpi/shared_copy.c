@@ -4,8 +4,9 @@
  *
  *   whole     every byte is right
  *   fails     one rank fails on the way (RZ_KILL_AT), or is stopped and declared failed; the other
- * one continues. A rank 0 that has not failed by the end, since neither had the time to help, fails
- * then. reinit    inside MPIX_Reinit no sender helps: one that did would fail (RZ_KILL_AT)
+ *             one continues. A rank 0 that has not failed by the end, since neither had the time
+ *             to help, fails then
+ *   reinit    inside MPIX_Reinit no sender helps: one that did would fail (RZ_KILL_AT)
  */
 #include "check.h"
 
