@@ -16,6 +16,10 @@
 
 #define RZ_NET_HEADER_MAX 64
 
+/* Each transport sends payloads of so many bytes with their message, without an answer of the
+ * receiver, whatever its eager_max is. */
+#define RZ_NET_EAGER_LEAST ((size_t)8 * 1024)
+
 typedef uint32_t rz_peer_t;
 
 /* Cells of a pair of peers, and the bytes that one holds. */
@@ -64,7 +68,7 @@ enum rz_net_withdrawn {
 struct rz_net_ops {
     const char *name;
     size_t eager_max; /* payloads up to this size are copied by send, which then returns RZ_OK if
-                         there is space */
+                         there is space; RZ_NET_EAGER_LEAST at least */
 
     /* Returns the bytes by which other processes can connect; *bytes: in: available size, out: the
      * length. RZ_ERR_INVALID: too small. */

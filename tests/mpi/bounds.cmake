@@ -13,6 +13,7 @@ mpi_run(least_nodes sends_pending RZRUN -n 4 --nodes 2 -x RZ_BOUNDS=least ARGS 6
 mpi_run(odd sends_pending RZRUN -n 4 --nodes 2 -x RZ_BOUNDS=odd:1 ARGS 65)
 mpi_run(least coll_any RZRUN -n 5 --nodes 2 -x RZ_BOUNDS=least ARGS 3 20)
 mpi_run(least windows_any RZRUN -n 4 --nodes 2 -x RZ_BOUNDS=least -x RZ_RMA=message ARGS 4 20)
+mpi_run(least windows_passive RZRUN -n 4 --nodes 2 -x RZ_BOUNDS=least ARGS 40)
 mpi_run(least partitioned_any RZRUN -n 5 --nodes 2 -x RZ_BOUNDS=least ARGS 3 30)
 mpi_run(least reinit_rounds RZRUN -n 8 --nodes 4 -x RZ_BOUNDS=least ARGS 3)
 mpi_run(least threads_stress RZRUN -n 4 --nodes 2 -x RZ_BOUNDS=least ARGS 3 400)

@@ -258,11 +258,11 @@ struct rz_request *rz_p2p_new(const struct rz_p2p_message *message)
 }
 
 /* Whether a send may have to wait for its receive; it then gets a serial, so that it can be
- * cancelled. (The bound is smaller than what any transport sends without a handshake.) */
+ * cancelled. */
 static bool may_wait(const struct rz_request *request)
 {
     return request->flags & RZ_REQUEST_SYNC ||
-           (request->context_offset == RZ_CONTEXT_OFFSET_POINT && request->bytes > 4096);
+           (request->context_offset == RZ_CONTEXT_OFFSET_POINT && request->bytes > RZ_NET_EAGER_LEAST);
 }
 
 /* Starts the request that rz_p2p_new described; a persistent one each time. */

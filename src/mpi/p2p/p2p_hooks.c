@@ -98,9 +98,9 @@ static void comm_revoked(struct rz_comm *comm)
     }
 }
 
-static void comm_ends(struct rz_comm *comm, bool farewell)
+static void comm_ends(struct rz_comm *comm, bool goodbye)
 {
-    (void)farewell;
+    (void)goodbye;
     for (int offset = 0; offset < RZ_CONTEXT_OFFSET_COUNT; offset++) {
         rz_message_forget_context(rz_comm_context(comm, (enum rz_context_offset)offset));
     }

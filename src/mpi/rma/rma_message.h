@@ -2,7 +2,7 @@
 /*
  * Sending messages about windows. They are control messages of the window's communicator, and
  * arrive at a member in the order in which another one sends them, except for those that are too
- * long for the transport to send along (rz_rma_eager_bytes).
+ * long for the transport to send along.
  *
  * None is sent from inside a callback of a transport: there they are put into a list, which the
  * next round of progress sends.
@@ -11,10 +11,11 @@
 #define RZ_MPI_RMA_MESSAGE_H
 
 #include "mpi/rma/rma_apply.h"
+#include "net/net.h"
 #include "wire/window_messages.h"
 
 /* The longest payload that keeps its place in the order. */
-enum { RZ_RMA_ORDERED_MAX = 8 * 1024 };
+enum { RZ_RMA_ORDERED_MAX = RZ_NET_EAGER_LEAST };
 
 /* Sends a message without data to member `rank`: what, and the number of an operation. Messages of
  * this process to itself take effect at once (rz_rma_receive). */

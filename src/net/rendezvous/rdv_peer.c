@@ -17,9 +17,8 @@
 #define NUMBER_MAX (1u << 24)
 #define BUCKETS_MIN 64
 
-/* Of a carrier's eager messages and pieces, in tests. The MPI library counts on it that so short a
- * message leaves without an answer (p2p: which sends can be cancelled). */
-enum { EAGER_LEAST = 4096, PIECE_LEAST = 4096 };
+/* Of a carrier's pieces, in tests. */
+enum { PIECE_LEAST = 4096 };
 
 /* Draining takes what is in the sockets, but does not wait for what the peer continues to send
  * meanwhile. */
@@ -114,7 +113,7 @@ rz_status_t rz_rdv_open(struct rz_net *net, const struct rz_carrier_ops *carrier
     net->carrier = carrier;
     net->job = job;
     net->host = *host;
-    net->eager_max = rz_bound("net eager bytes", carrier->eager_max, EAGER_LEAST);
+    net->eager_max = rz_bound("net eager bytes", carrier->eager_max, RZ_NET_EAGER_LEAST);
     net->piece_max = rz_bound("net piece bytes", carrier->piece_max, PIECE_LEAST);
     return getrandom(&net->name, sizeof(net->name), 0) == sizeof(net->name) ? RZ_OK : RZ_ERR_SYSTEM;
 }

@@ -17,6 +17,8 @@
 static_assert(sizeof(struct shm_op) <= sizeof(((struct rz_net_op *)0)->net_private), "fits");
 static_assert(sizeof(struct shm_lane_page) <= 4096, "fits into the smallest page there is");
 
+static_assert(SHM_EAGER_MAX >= RZ_NET_EAGER_LEAST, "net.h promises it");
+
 /* The largest record must fit into an empty ring, and must not have to wait until the ring is
  * empty. */
 static_assert(4 * (SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX) <= SHM_RING_FIRST - SHM_LINE,
