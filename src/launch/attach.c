@@ -64,13 +64,13 @@ struct attach {
 };
 
 /* Printed when a signal ends us. */
-static char farewell[160];
+static char goodbye[160];
 
 /* May run at any moment, also while our output is not read: the daemons see the end of our
  * connections. */
-static void say_farewell(int number)
+static void say_goodbye(int number)
 {
-    ssize_t unheard = write(STDERR_FILENO, farewell, strlen(farewell));
+    ssize_t unheard = write(STDERR_FILENO, goodbye, strlen(goodbye));
     (void)unheard;
     _exit(128 + number);
 }
@@ -519,7 +519,7 @@ static int follow(struct attach *attach)
 int rz_attach_run(const struct rz_rzrun_options *options)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    const struct sigaction action = {.sa_handler = say_farewell};
+    const struct sigaction action = {.sa_handler = say_goodbye};
     struct attach attach = {.options = options};
     rz_status_t shows = rz_show_output_open(&attach.show, options->label);
     rz_assert(shows == RZ_OK);
@@ -528,7 +528,7 @@ int rz_attach_run(const struct rz_rzrun_options *options)
     }
     int status = RZ_EXIT_NO_JOB;
     if (connect_job(&attach, options->attach ? options->attach : options->finish)) {
-        snprintf(farewell, sizeof(farewell),
+        snprintf(goodbye, sizeof(goodbye),
                  "rzrun: job %s continues; rzrun --attach shows it again, rzrun --end ends it\n",
                  attach.number);
         status = follow(&attach);

@@ -236,7 +236,7 @@ static rz_status_t show_devices(const char **why)
  * last for minutes and keep the namespace alive; on a cable one more try is enough. Where this
  * cannot be set, the namespace is removed later.
  */
-static void bound_farewells(void)
+static void bound_goodbyes(void)
 {
     int fd = open("/proc/sys/net/ipv4/tcp_orphan_retries", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {
@@ -264,7 +264,7 @@ static rz_status_t plug_in(struct nl_sock *sock, const struct rz_netns_node *nod
     if (sethostname(node->host, strlen(node->host)) != 0) {
         return failed("the node's name cannot be set", why);
     }
-    bound_farewells();
+    bound_goodbyes();
     rz_status_t status = set_devices_up(node, why);
     return status == RZ_OK ? show_devices(why) : status;
 }

@@ -363,11 +363,11 @@ def campaign(scenarios, seeds, budget_s, report):
         if problem:
             violations += 1
             print(f"{problem}\nagain: {sys.argv[0]} --only {name} --seeds {seed}..{seed}", flush=True)
-    farewell_s = rig.await_no_namespaces()
-    if farewell_s is None:
+    goodbye_s = rig.await_no_namespaces()
+    if goodbye_s is None:
         violations += 1
         print("left behind: a network namespace", flush=True)
-    gone_s = rig.rig.HANG_S if farewell_s is None else farewell_s
+    gone_s = rig.rig.HANG_S if goodbye_s is None else goodbye_s
     summary = (f"{len(rows)} runs, {violations} violations; the last network was gone after {gone_s:.1f} s; "
                f"silent nodes noticed (timeout {TIMEOUT_S * 1000:.0f} ms): {spread_of(detections)}")
     print(summary)

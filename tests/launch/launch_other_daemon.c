@@ -34,7 +34,7 @@ int main(int argc, char **argv)
     if (getenv("RZ_TEST_NONSENSE")) {
         return 0;
     }
-    struct pollfd end = {.fd = fd}; /* until rzrun hangs up, or sends its farewell */
+    struct pollfd end = {.fd = fd}; /* until rzrun hangs up, or sends its goodbye */
     end.events = POLLIN;
     poll(&end, 1, -1);
     return 0;

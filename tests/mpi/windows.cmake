@@ -52,14 +52,14 @@ mpi_run(one_node windows_objects RZRUN -n 4)
 mpi_run(nodes windows_objects RZRUN -n 4 --nodes 2)
 
 # Changes of memory of the user that its owner carries out for others; a rank fails on the way.
-mpi_program(windows_errands)
-mpi_run(one_node windows_errands RZRUN -n 4 ARGS none)
-mpi_run(pair windows_errands RZRUN -n 2 ARGS none)
-mpi_run(messages windows_errands RZRUN -n 3 -x RZ_RMA=message ARGS none)
-foreach(point errand-taken errand-done)
-  mpi_fails(${point} windows_errands 0 "windows: correct" RZRUN -n 3 -x RZ_KILL_AT=${point}:50@0 ARGS 0)
+mpi_program(windows_owner_requests)
+mpi_run(one_node windows_owner_requests RZRUN -n 4 ARGS none)
+mpi_run(pair windows_owner_requests RZRUN -n 2 ARGS none)
+mpi_run(messages windows_owner_requests RZRUN -n 3 -x RZ_RMA=message ARGS none)
+foreach(point owner-request-taken owner-request-done)
+  mpi_fails(${point} windows_owner_requests 0 "windows: correct" RZRUN -n 3 -x RZ_KILL_AT=${point}:50@0 ARGS 0)
 endforeach()
-mpi_fails(errand-asked windows_errands 0 "windows: correct" RZRUN -n 4 -x RZ_KILL_AT=errand-asked:50@1 ARGS 1)
+mpi_fails(owner-request-asked windows_owner_requests 0 "windows: correct" RZRUN -n 4 -x RZ_KILL_AT=owner-request-asked:50@1 ARGS 1)
 
 # Long rows in memory of the user, of which its owner copies pieces; a rank fails on the way. Where there are more ranks than
 # processors no owner is asked.

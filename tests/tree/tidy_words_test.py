@@ -23,7 +23,7 @@ BAD = [
     ("dropped at the door", "door"), ("the plane of collectives", "plane"), ('did("stillborn%u ", slot);', "stillborn"),
     ("a newcomer among them", "newcomer"), ("the inviter has failed", "inviter"), ("the daemon is the judge", "judge"),
     ("accused by three others", "accused"), ('set(one, "verdict", state);', "verdict"),
-    ("mpicc and its kin", "kin"), ("the how-manieth time", "how-manieth"),
+    ("carries out errands", "errands"), ("static void say_farewell(void);", "farewell"), ("mpicc and its kin", "kin"), ("the how-manieth time", "how-manieth"),
     ("a hosted core", "hosted"), ("a process who fails", "process who"), ("the rank whom it watches", "rank whom"),
 ]
 GOOD = [

@@ -53,12 +53,12 @@ static void comm_begun(struct rz_comm *comm)
     rz_revoke_comm_begun(comm);
 }
 
-static void comm_ends(struct rz_comm *comm, bool farewell)
+static void comm_ends(struct rz_comm *comm, bool goodbye)
 {
-    if (farewell) {
-        rz_agreement_context_open(comm); /* other members may wait for our farewell */
+    if (goodbye) {
+        rz_agreement_context_open(comm); /* other members may wait for our goodbye */
     }
-    rz_agreement_context_comm_ends(comm, farewell);
+    rz_agreement_context_comm_ends(comm, goodbye);
     rz_uniform_results_comm_ends(comm);
 }
 

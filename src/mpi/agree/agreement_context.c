@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Agreement contexts: the queue of proposals of each and its engine, revocation by the spread core,
- * protocol messages that come early or late, and the farewell after the end of a communicator.
+ * protocol messages that come early or late, and the goodbye after the end of a communicator.
  */
 #include "mpi/agree/agreement_context_state.h"
 
@@ -329,8 +329,7 @@ static void announce(struct rz_agreement_context *agreement_context,
     proposal->min = decision->min;
     proposal->max = decision->max;
     proposal->n_failed = decision->n_failed;
-    agreement_context->owes =
-        proposal != &agreement_context->farewell && agreement_context->of == 0;
+    agreement_context->owes = proposal != &agreement_context->goodbye && agreement_context->of == 0;
     learn_failed(agreement_context, failed, proposal->n_failed);
     agreement_context->voting = false;
     proposal->failed = failed;
@@ -695,38 +694,38 @@ void rz_agreement_context_open(struct rz_comm *comm)
     }
 }
 
-static void farewell(struct rz_agreement_context *agreement_context);
+static void goodbye(struct rz_agreement_context *agreement_context);
 
 /*
  * Not all members have ended the communicator: those that still have it may make several more
  * agreements, and each of these waits for all members. A proposal of such a member has a minimum
  * that is not above the maximum.
  */
-static void farewell_decided(struct rz_proposal *proposal,
-                             struct rz_agreement_context *agreement_context)
+static void goodbye_decided(struct rz_proposal *proposal,
+                            struct rz_agreement_context *agreement_context)
 {
     if (agreement_context->of == 0 && proposal->min <= proposal->max) {
-        farewell(agreement_context);
+        goodbye(agreement_context);
     } else {
         agreement_context->over = true;
     }
 }
 
 /* In agreements of the other members meanwhile, this process proposes the flag 0. */
-static void farewell(struct rz_agreement_context *agreement_context)
+static void goodbye(struct rz_agreement_context *agreement_context)
 {
-    agreement_context->farewell =
-        (struct rz_proposal){.and = UINT64_MAX, .decided = farewell_decided};
+    agreement_context->goodbye =
+        (struct rz_proposal){.and = UINT64_MAX, .decided = goodbye_decided};
     if (agreement_context->of == 0) {
-        agreement_context->farewell.and = 0;
-        agreement_context->farewell.min = UINT64_MAX;
+        agreement_context->goodbye.and = 0;
+        agreement_context->goodbye.min = UINT64_MAX;
     }
-    rz_agreement_context_append(agreement_context, &agreement_context->farewell);
+    rz_agreement_context_append(agreement_context, &agreement_context->goodbye);
 }
 
 /*
  * Decisions are kept for members that may still ask. This process takes part in further agreements
- * of the others without waiting for them; the first one that contains only farewells shows that all
+ * of the others without waiting for them; the first one that contains only goodbyes shows that all
  * members have all earlier decisions.
  */
 void rz_agreement_context_dismiss(struct rz_agreement_context **owner)
@@ -742,13 +741,13 @@ void rz_agreement_context_dismiss(struct rz_agreement_context **owner)
         sweep();
         return;
     }
-    farewell(agreement_context);
+    goodbye(agreement_context);
 }
 
-void rz_agreement_context_comm_ends(struct rz_comm *comm, bool farewell)
+void rz_agreement_context_comm_ends(struct rz_comm *comm, bool goodbye)
 {
     if (comm->agreement_context) {
-        comm->agreement_context->owes &= farewell;
+        comm->agreement_context->owes &= goodbye;
         rz_agreement_context_dismiss(&comm->agreement_context);
     }
 }

@@ -41,7 +41,7 @@ int rz_agreement_context_propose(struct rz_comm *comm, struct rz_proposal *propo
  * one. All members that are alive have comm then, since all of them proposed. */
 bool rz_agreement_context_owes(const struct rz_comm *comm);
 
-/* The agreement context of a communicator with a farewell (rz_comm_says_farewell) that this process
+/* The agreement context of a communicator with a goodbye (rz_comm_says_goodbye) that this process
  * has ended while others may still need its last decision; NULL: there is none. */
 const struct rz_agreement_context *rz_agreement_context_in_debt(void);
 
@@ -149,7 +149,7 @@ struct rz_beside_events {
 };
 extern const struct rz_beside_events *rz_beside_events; /* set before the first context is made */
 
-/* Makes comm's agreement context, if there is none yet, so that its end is a farewell that others
+/* Makes comm's agreement context, if there is none yet, so that its end is a goodbye that others
  * can wait for. Without memory there is none. */
 void rz_agreement_context_open(struct rz_comm *comm);
 
@@ -162,9 +162,9 @@ void rz_decision_requests_open(void);
 void rz_agreement_contexts_ask_slowly(rz_time now);
 
 /* A communicator has begun: protocol messages for it may have arrived already. A communicator ends,
- * with a farewell (rz_comm_says_farewell) or without: its agreement context stays. */
+ * with a goodbye (rz_comm_says_goodbye) or without: its agreement context stays. */
 void rz_agreement_contexts_comm_begun(void);
-void rz_agreement_context_comm_ends(struct rz_comm *comm, bool farewell);
+void rz_agreement_context_comm_ends(struct rz_comm *comm, bool goodbye);
 
 /* Ends all agreement contexts: at a roll-back and in finalize. */
 void rz_agreement_contexts_close(void);

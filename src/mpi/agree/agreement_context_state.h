@@ -44,10 +44,10 @@ struct rz_agreement_context {
                      */
         uint32_t turn;
     } asking;
-    uint32_t cached;             /* index + 1 of its last decision; 0: none yet */
-    struct rz_proposal farewell; /* used after the end of the communicator */
-    struct rz_proposal own;      /* rz_agreement_context_own_proposal */
-    bool over;                   /* no member needs it any more: freed when none of its code runs */
+    uint32_t cached;            /* index + 1 of its last decision; 0: none yet */
+    struct rz_proposal goodbye; /* used after the end of the communicator */
+    struct rz_proposal own;     /* rz_agreement_context_own_proposal */
+    bool over;                  /* no member needs it any more: freed when none of its code runs */
     struct rz_agreement_context *next;
 };
 

@@ -54,9 +54,9 @@ static void decide(struct rz_comm *comm, const struct offer *offers)
     }
 }
 
-static void comm_ends(struct rz_comm *comm, bool farewell)
+static void comm_ends(struct rz_comm *comm, bool goodbye)
 {
-    (void)farewell;
+    (void)goodbye;
     if (comm->cells.state == CELLS_AGREED) {
         free_pairs |= UINT64_C(1) << comm->cells.pair;
     }

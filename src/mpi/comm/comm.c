@@ -163,7 +163,7 @@ static void comm_end(struct rz_comm *comm)
     }
     rz_participations_forget(&comm->participations);
     rz_comm_note_end(comm->context);
-    rz_hooks_comm_ends(comm, !closing && rz_comm_says_farewell(comm));
+    rz_hooks_comm_ends(comm, !closing && rz_comm_says_goodbye(comm));
     *(comm->prev ? &comm->prev->next : &living) = comm->next;
     if (comm->next) {
         comm->next->prev = comm->prev;
@@ -370,7 +370,7 @@ void rz_comms_close(void)
     closing = false;
 }
 
-/* ---- Farewells ---- */
+/* ---- Goodbyes ---- */
 
 static bool reaches_beyond(const struct rz_comm *comm)
 {
@@ -390,7 +390,7 @@ static bool reaches_beyond(const struct rz_comm *comm)
     return false;
 }
 
-bool rz_comm_says_farewell(const struct rz_comm *comm)
+bool rz_comm_says_goodbye(const struct rz_comm *comm)
 {
     return comm->met || reaches_beyond(comm);
 }

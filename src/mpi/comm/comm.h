@@ -280,7 +280,7 @@ void rz_comm_revoked(struct rz_comm *comm);
  * a process that waits for the others, in MPI_Comm_disconnect, MPI_Finalize or MPIX_Comm_agree,
  * waits for none that has ended it.
  */
-bool rz_comm_says_farewell(const struct rz_comm *comm);
+bool rz_comm_says_goodbye(const struct rz_comm *comm);
 
 extern const struct rz_hooks rz_comm_hooks;
 

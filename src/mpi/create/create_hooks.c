@@ -17,9 +17,9 @@ static bool answers(const struct rz_setup_message *message)
     return rz_connect_answers(message) || rz_spawn_answers(message);
 }
 
-static void comm_ends(struct rz_comm *comm, bool farewell)
+static void comm_ends(struct rz_comm *comm, bool goodbye)
 {
-    (void)farewell;
+    (void)goodbye;
     rz_parent_ends(comm);
 }
 

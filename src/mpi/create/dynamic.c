@@ -158,7 +158,7 @@ static int part_end(struct rz_request *request, const char *call)
 int rz_dynamic_part(struct rz_comm *comm, const char *call)
 {
     struct rz_request *request;
-    if (rz_engine.info->alone || comm->revoked || !rz_comm_says_farewell(comm)) {
+    if (rz_engine.info->alone || comm->revoked || !rz_comm_says_goodbye(comm)) {
         return MPI_SUCCESS;
     }
     int error = part_begin(comm, &request);
@@ -174,7 +174,7 @@ static bool parts_with(const struct rz_comm *comm)
         return false;
     }
     bool own_world = comm == rz_comm_predefined(0x101) && info->cohort.processes;
-    return !comm->unshared && (own_world || rz_comm_says_farewell(comm));
+    return !comm->unshared && (own_world || rz_comm_says_goodbye(comm));
 }
 
 static bool owes_nothing(void *arg)

@@ -45,7 +45,7 @@ int rz_dynamic_make(const uint64_t words[3], struct rz_comm *comm, struct rz_gro
 uint64_t rz_dynamic_word(void);
 
 /*
- * Waits until the other members of a comm with a farewell (rz_comm_says_farewell) give it up as
+ * Waits until the other members of a comm with a goodbye (rz_comm_says_goodbye) give it up as
  * well, or it is revoked; not for failed members. MPI_SUCCESS (at once for other communicators) or
  * RZM_ROLLBACK.
  */

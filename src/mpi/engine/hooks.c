@@ -172,9 +172,9 @@ void rz_hooks_comm_revoked(struct rz_comm *comm)
     TELL(comm_revoked, comm)
 }
 
-void rz_hooks_comm_ends(struct rz_comm *comm, bool farewell)
+void rz_hooks_comm_ends(struct rz_comm *comm, bool goodbye)
 {
-    TELL(comm_ends, comm, farewell)
+    TELL(comm_ends, comm, goodbye)
 }
 
 void rz_hooks_describe_comm(const struct rz_comm *comm, struct rz_wait_text *text)

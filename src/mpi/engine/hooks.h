@@ -33,7 +33,7 @@ enum rz_work {
     RZ_WORK_POLL,              /* requests with a poll function: after the transports */
     RZ_WORK_PROTOCOL_MESSAGES, /* unread messages of agreement and revocation */
     RZ_WORK_SETUP_MESSAGES,    /* unread messages outside of communicators */
-    RZ_WORK_ERRANDS,           /* other processes may ask for changes of windows' memory */
+    RZ_WORK_OWNER_REQUESTS,    /* other processes may ask for changes of windows' memory */
     RZ_WORK_WINDOWS,           /* messages about windows that are to be sent or served */
     RZ_WORK_INQUIRIES,         /* unread inquiries about collective operations */
     RZ_WORK_SNAPSHOT,          /* unread messages about a snapshot */
@@ -124,8 +124,8 @@ struct rz_hooks {
     void (*comm_begun)(struct rz_comm *comm);
     /* comm has been revoked. */
     void (*comm_revoked)(struct rz_comm *comm);
-    /* comm ends. farewell: other members may wait for a farewell of this one. */
-    void (*comm_ends)(struct rz_comm *comm, bool farewell);
+    /* comm ends. goodbye: other members may wait for a goodbye of this one. */
+    void (*comm_ends)(struct rz_comm *comm, bool goodbye);
     /* For reports: what a call on comm waits in. */
     void (*describe_comm)(const struct rz_comm *comm, struct rz_wait_text *text);
 };
@@ -163,7 +163,7 @@ void rz_hooks_abandon(void);
 void rz_hooks_discard(void);
 void rz_hooks_comm_begun(struct rz_comm *comm);
 void rz_hooks_comm_revoked(struct rz_comm *comm);
-void rz_hooks_comm_ends(struct rz_comm *comm, bool farewell);
+void rz_hooks_comm_ends(struct rz_comm *comm, bool goodbye);
 void rz_hooks_describe_comm(const struct rz_comm *comm, struct rz_wait_text *text);
 
 #endif

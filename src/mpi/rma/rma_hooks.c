@@ -7,7 +7,7 @@
 
 #include "mpi/agree/comm_revoke.h"
 #include "mpi/engine/control_message.h"
-#include "mpi/rma/rma_errand.h"
+#include "mpi/rma/rma_owner_request.h"
 #include "mpi/rma/rma_message.h"
 #include "mpi/rma/rma_origin.h"
 #include "mpi/rma/rma_target.h"
@@ -29,11 +29,11 @@ static unsigned window_work(void)
     return done;
 }
 
-static unsigned errand_work(void)
+static unsigned owner_request_work(void)
 {
     bool expected;
-    unsigned done = rz_rma_errands_serve(&expected);
-    rz_work_set(RZ_WORK_ERRANDS, expected);
+    unsigned done = rz_rma_owner_requests_serve(&expected);
+    rz_work_set(RZ_WORK_OWNER_REQUESTS, expected);
     return done;
 }
 
@@ -78,14 +78,14 @@ static void window_discard(void)
         rz_win_end(rz_wins_first(), true);
     }
     rz_work_set(RZ_WORK_WINDOWS, false);
-    rz_work_set(RZ_WORK_ERRANDS, false);
+    rz_work_set(RZ_WORK_OWNER_REQUESTS, false);
 }
 
 const struct rz_hooks rz_rma_hooks = {
     .is_sent = window_is_sent,
     .retire = rz_rma_thread_stop,
     .close = rz_rma_thread_stop,
-    .work = {[RZ_WORK_ERRANDS] = errand_work, [RZ_WORK_WINDOWS] = window_work},
+    .work = {[RZ_WORK_OWNER_REQUESTS] = owner_request_work, [RZ_WORK_WINDOWS] = window_work},
     .arrived = {[RZ_ENVELOPE_WINDOW] = window_arrived},
     .gone = window_gone,
     .abandon = window_abandon,

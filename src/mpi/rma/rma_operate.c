@@ -8,7 +8,7 @@
 #include "mpi/engine/waiting.h"
 #include "mpi/rma/rma_copy.h"
 #include "mpi/rma/rma_direct.h"
-#include "mpi/rma/rma_errand.h"
+#include "mpi/rma/rma_owner_request.h"
 #include "mpi/rma/rma_message.h"
 #include "mpi/rma/rma_share.h"
 #include "mpi/rma/window_passive.h"
@@ -182,7 +182,7 @@ static int do_here(const struct rz_rma_call *call, const struct rz_rma_operation
     if (target->reach == RZ_REACH_MEMORY) {
         error = rz_rma_apply(win, operation, at);
     } else {
-        error = right ? rz_rma_errand(call, operation, at, &done)
+        error = right ? rz_rma_ask_owner(call, operation, at, &done)
                       : rz_rma_share(call, operation, at, &done);
         error = error != MPI_SUCCESS || done ? error : rz_rma_copy(target, operation, at);
     }

@@ -41,8 +41,8 @@ struct rz_win_target {
     pid_t pid;
     uint64_t identity_at; /* of struct rz_win_identity there */
     int memory_fd; /* REACH_COPY: of its memory (rma_copy.c); -1: not opened, -2: cannot be */
-    unsigned errands_off, errands_pause; /* how often it is not asked (rma_errand.c) */
-    void *mapped;                        /* what rz_win_memory_end unmaps */
+    unsigned asks_off, asks_pause; /* how often it is not asked (rma_owner_request.c) */
+    void *mapped;                  /* what rz_win_memory_end unmaps */
     size_t mapped_bytes;
     enum rz_hold hold;
     bool unchecked; /* the lock was taken with MPI_MODE_NOCHECK: there is none */
@@ -75,10 +75,10 @@ struct rz_win {
     struct rz_comm *comm;
     int flavor; /* MPI_WIN_FLAVOR_... */
     int model;
-    int rank, members; /* of this process; of comm */
-    bool atomic;       /* the library made the memory: all accumulates are atomic by element */
-    bool spans;        /* a member is reached by messages */
-    bool errands;      /* others of this node may ask this process for changes of its memory */
+    int rank, members;    /* of this process; of comm */
+    bool atomic;          /* the library made the memory: all accumulates are atomic by element */
+    bool spans;           /* a member is reached by messages */
+    bool serves_requests; /* others of this node may ask this process for changes of its memory */
     struct rz_win_target *targets; /* [members] */
     struct rz_win_control *control;
     int fd; /* of the memory of this process, while the window is made; -1: none */

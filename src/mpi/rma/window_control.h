@@ -16,9 +16,9 @@ struct rz_win_identity {
 };
 
 /* A change of one element of the owner's memory that the process with the right to accumulate asks
- * it for (rma_errand.h). One cache line. */
-struct rz_win_errand {
-    _Alignas(64) _Atomic uint32_t state; /* enum rz_errand_state */
+ * it for (rma_owner_request.h). One cache line. */
+struct rz_win_owner_request {
+    _Alignas(64) _Atomic uint32_t state; /* enum rz_owner_request_state */
     uint32_t asker;                      /* its rank */
     uint32_t op;                         /* as in struct rz_rma_operation, as are: */
     uint8_t what, number, size, has_data, wants_result;
@@ -43,7 +43,7 @@ struct rz_win_control {
     _Atomic uint32_t open; /* 0: its owner has freed the window, or has rolled back */
     _Alignas(64) _Atomic uint32_t exclusive; /* rank + 1 of the owner of the exclusive lock */
     _Atomic uint32_t accumulating;           /* rank + 1 of the process that accumulates */
-    struct rz_win_errand errand;
+    struct rz_win_owner_request owner_request;
     struct rz_win_share share;
     _Alignas(64) _Atomic uint8_t flags[]; /* [2 * size]: shared locks, waits */
 };

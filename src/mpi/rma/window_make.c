@@ -9,7 +9,7 @@
 #include "mpi/engine/waiting.h"
 #include "mpi/p2p/message.h"
 #include "mpi/request/wait.h"
-#include "mpi/rma/rma_errand.h"
+#include "mpi/rma/rma_owner_request.h"
 #include "mpi/rma/rma_message.h"
 #include "mpi/rma/rma_origin.h"
 #include "mpi/rma/rma_row.h"
@@ -161,7 +161,7 @@ static int make_with(struct rz_win *win, const struct making *making, uint64_t o
     }
     error = open_all(win, offers);
     if (error == MPI_SUCCESS) {
-        rz_rma_errands_begin(win);
+        rz_rma_owner_requests_begin(win);
         rz_win_begin(win);
         rz_rma_window_begun(win);
     }
