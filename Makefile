@@ -59,8 +59,8 @@ bench: build
 	@$(BUILD)/bin/rzbench all
 
 torture: build
-	@tools/sanitized asan --build-only
-	@tools/sanitized tsan --build-only
+	@tools/sample asan --build-only
+	@tools/sample tsan --build-only
 	@-tools/setup --downstream && python3 -B tools/downstream --build-only --build $(BUILD)
 	@tools/torture --budget $(BUDGET)
 

@@ -101,7 +101,7 @@ function(rz_quick)
   endforeach()
 endfunction()
 
-# rz_threaded(REGEX): the jobs among this folder's tests whose processes have several threads; tools/sanitized runs them under the
+# rz_threaded(REGEX): the jobs among this folder's tests whose processes have several threads; tools/sample runs them under the
 # thread sanitizer.
 function(rz_threaded pattern)
   get_property(tests DIRECTORY PROPERTY TESTS)
@@ -111,7 +111,7 @@ function(rz_threaded pattern)
   endforeach()
 endfunction()
 
-# rz_long(TEST ...): these take minutes under a sanitizer; tools/sanitized leaves them out where it has less time.
+# rz_long(TEST ...): these take minutes under a sanitizer; tools/sample leaves them out where it has less time.
 function(rz_long)
   foreach(name ${ARGN})
     set_property(TEST ${name} APPEND PROPERTY LABELS long)

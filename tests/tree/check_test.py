@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/check, with a cmake, a ctest, a make and a tools/sanitized that are played: every part runs, and any failure is in the
+"""tools/check, with a cmake, a ctest, a make and a tools/sample that are played: every part runs, and any failure is in the
 exit status."""
 import os
 import shutil
@@ -23,7 +23,7 @@ class Check(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             os.mkdir(f"{folder}/tools")
             shutil.copy(CHECK, f"{folder}/tools/check")
-            for name, fails in (("cmake", cmake), ("ctest", ctest), ("make", make), ("tools/sanitized", sanitized)):
+            for name, fails in (("cmake", cmake), ("ctest", ctest), ("make", make), ("tools/sample", sanitized)):
                 with open(f"{folder}/{name}", "w") as program:
                     program.write(PLAYED.format(name=name, fails=fails))
                 os.chmod(f"{folder}/{name}", 0o755)
@@ -36,8 +36,8 @@ class Check(unittest.TestCase):
         status, out = self.check()
         self.assertEqual(status, 0)
         self.assertNotIn("FAILED", out)
-        self.assertRegex(out, r"(?s)-L asan.*tools/sanitized asan --budget 60 --most 24 --seed 1\n.*"
-                              r"-L tsan.*tools/sanitized tsan --budget 60 --most 8 --seed 1\n")
+        self.assertRegex(out, r"(?s)-L asan.*tools/sample asan --budget 60 --most 24 --seed 1\n.*"
+                              r"-L tsan.*tools/sample tsan --budget 60 --most 8 --seed 1\n")
         self.assertRegex(out, r"(?s)-L tsan.*make \S* coverage\n.*\nctest --test-dir build --[^\n]*\n$")
 
     def test_a_part_that_fails_stops_no_other(self):
@@ -51,7 +51,7 @@ class Check(unittest.TestCase):
     def test_jobs_are_sampled_whatever_the_unit_tests_said(self):
         status, out = self.check("asan", ctest="*asan*", SEED="7")
         self.assertEqual(status, 1)
-        self.assertIn("tools/sanitized asan --budget 60 --most 24 --seed 7\n", out)
+        self.assertIn("tools/sample asan --budget 60 --most 24 --seed 7\n", out)
 
     def test_a_module_below_its_floor(self):
         status, out = self.check(make="*coverage*")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/sanitized: what it takes next, and what it builds for that; no build and no ctest are run."""
+"""tools/sample: what it takes next, and what it builds for that; no build and no ctest are run."""
 import importlib.util
 import os
 import sys
@@ -9,19 +9,19 @@ import types
 import unittest
 from importlib.machinery import SourceFileLoader
 
-TOOL = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../tools/sanitized")
+TOOL = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../tools/sample")
 
 
 def load():
-    loader = SourceFileLoader("sanitized_under_test", TOOL)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("sanitized_under_test", loader))
+    loader = SourceFileLoader("sample_under_test", TOOL)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("sample_under_test", loader))
     here = os.getcwd()
     loader.exec_module(module)  # it goes to the root of its own tree
     os.chdir(here)
     return module
 
 
-class Sanitized(unittest.TestCase):
+class Sample(unittest.TestCase):
     def setUp(self):
         self.tool = load()
 
