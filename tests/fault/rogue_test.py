@@ -55,8 +55,8 @@ class Rogues(rig.LaunchTest):
     def test_after_mpi_finalize(self):
         self.each("left")
 
-    def ends(self, kind, told):
-        for nodes in "1", "2":
+    def ends(self, kind, told, times=1):
+        for nodes in ("1", "2") * times:
             with self.subTest(kind=kind, nodes=nodes):
                 result = self.runs("-n", "2", "--nodes", nodes, "--oversubscribe", rig.program("rogue_bye"), kind)
                 self.assertEqual(result.out, f"{told}\n" * 2, result.err)
@@ -68,7 +68,7 @@ class Rogues(rig.LaunchTest):
         self.ends("merged", "told")
 
     def test_spawned_processes_that_end_after_their_part(self):
-        self.ends("freed", "right")
+        self.ends("freed", "right", 10)
 
     def test_revocations_without_end(self):
         """Daemons remember each until the end of the job."""

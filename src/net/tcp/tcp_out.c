@@ -383,18 +383,24 @@ rz_status_t rz_tcp_out_put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *
     return status == RZ_OK ? put_now(first, frame) : status;
 }
 
-/* After the handshake only the end of the connection may arrive. What the peer has sent before on
- * its own connections counts. */
+/* After the handshake only the end of the connection may arrive. If the peer has closed it, what it
+ * sent before on its own connections counts, and may still be on its way: their end is its end. */
 static void look_for_end(struct rz_tcp_out *out)
 {
+    struct rz_rdv_peer *peer = out->peer;
     uint8_t byte;
     ssize_t n;
     do {
         n = recv(out->source.fd, &byte, 1, 0);
     } while (n < 0 && errno == EINTR);
-    if (n >= 0 || errno != EAGAIN) {
-        rz_tcp_in_drain(out->peer);
-        rz_rdv_peer_break(out->peer);
+    int error = n < 0 ? errno : 0;
+    if (error == EAGAIN) {
+        return;
+    }
+    rz_tcp_in_drain(peer);
+    bool closed = error == 0 || error == ECONNRESET;
+    if (!closed || !peer->incoming) {
+        rz_rdv_peer_break(peer);
     }
 }
 
