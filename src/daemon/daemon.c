@@ -10,6 +10,7 @@
 #include "port/interface.h"
 #include "port/kill_point.h"
 #include "port/process.h"
+#include "port/prompt.h"
 #include "port/signals.h"
 
 #include <errno.h>
@@ -264,6 +265,7 @@ int rz_daemon_run(const struct rz_daemon_options *options)
     rz_kill_here(RZ_KILL_DAEMON_BEGIN);
     rz_inherited_take(&daemon.inherited);
     rz_signals_ignore_losses();
+    (void)rz_prompt_prepare(); /* without it a stranger could stop this daemon */
     /* A daemon holds about ten descriptors for each process. Its processes start with the limit
      * that the user chose. */
     rz_inherited_raise(&daemon.inherited, NICENESS);

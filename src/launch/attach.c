@@ -14,6 +14,7 @@
 #include "port/channel.h"
 #include "port/clock.h"
 #include "port/local_socket.h"
+#include "port/prompt.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -119,7 +120,7 @@ static bool connect_part(struct part *part, uint32_t node, int fd)
     *part = (struct part){.node = node};
     if (write(fd, question, sizeof(question) - 1) != (ssize_t)sizeof(question) - 1 ||
         rz_frames_open(&part->frames, fd, RZ_LAUNCH_FRAME_MAX) != RZ_OK) {
-        close(fd);
+        rz_prompt_close(fd);
         return false;
     }
     return true;
@@ -132,7 +133,7 @@ static void connect_found(struct attach *attach, const struct rz_local_found *fo
     rz_need_memory(attach->parts, "for the nodes of the job");
     for (size_t i = 0; i < found->n; i++) {
         if (found->jobs > 1) {
-            close(found->fds[i]);
+            rz_prompt_close(found->fds[i]);
         } else if (connect_part(&attach->parts[attach->n_parts], found->names[i].node,
                                 found->fds[i])) {
             attach->n_parts++;

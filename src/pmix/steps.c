@@ -18,6 +18,7 @@
 #include "port/clock.h"
 #include "port/descriptor.h"
 #include "port/local_socket.h"
+#include "port/prompt.h"
 #include "wire/cursor.h"
 #include "wire/remote_messages.h"
 #include "wire/meeting.h"
@@ -83,13 +84,22 @@ static rz_status_t introduce(struct start *start)
 
 /* ---- Steps 2 and 3 ---- */
 
+/* The next connection of this user. Strangers find the name, too. */
+static bool accepts(int listener, int *fd)
+{
+    (void)rz_prompt_prepare();
+    bool accepted = rz_local_accept(listener, fd) == RZ_OK;
+    rz_prompt_forget();
+    return accepted;
+}
+
 /* Waits for a connection at a meeting point. Only rank 0 knows whether rzrun has ended. */
 static rz_status_t accept_at(const struct start *start, int listener, int *fd)
 {
     const int fds[] = {listener, start->alive};
     rz_time until = rz_clock_now() + START_WITHIN;
     for (;;) {
-        if (rz_local_accept(listener, fd) == RZ_OK) {
+        if (accepts(listener, fd)) {
             return RZ_OK;
         }
         rz_time now = rz_clock_now();

@@ -3,6 +3,7 @@
 #include "port/channel.h"
 
 #include "base/assert.h"
+#include "port/prompt.h"
 
 #include <errno.h>
 #include <string.h>
@@ -121,13 +122,16 @@ rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int 
                              .msg_controllen = sizeof(control)};
     ssize_t got;
     bool reset = false;
+    rz_prompt_begin(); /* the system closes descriptors for which there is no room */
     do {
         got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
         /* If the peer has closed with messages unread, the system reports the reset first, and
          * once; what the peer had sent before can still be read. */
     } while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !reset && (reset = true))));
+    int error = errno;
+    rz_prompt_end();
     if (got < 0) {
-        return channel_status(errno);
+        return channel_status(error);
     }
     int taken[RZ_CHANNEL_FDS_MAX];
     unsigned n_taken = channel_take_fds(&message, taken);
@@ -139,7 +143,7 @@ rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int 
     }
     if (status != RZ_OK || !fds) {
         while (n_taken > 0) {
-            close(taken[--n_taken]);
+            rz_prompt_close(taken[--n_taken]);
         }
     }
     if (status != RZ_OK) {

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "port/clock.h"
+#include "port/prompt.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -27,6 +28,13 @@ static bool has_room(int event_fd)
     return poll(&room, 1, 0) == 1 && room.revents & POLLOUT;
 }
 
+static void ring_event_fd(int event_fd)
+{
+    uint64_t one = 1;
+    ssize_t written = write(event_fd, &one, sizeof(one));
+    (void)written; /* EAGAIN, EINTR: the counter is full, so the fd is readable anyway */
+}
+
 /*
  * Why no wake-up is lost: the waker publishes, fences, loads mode; the sleeper stores mode, fences,
  * checks for news. In every order one of the two sees the other's store. Where the sleeper lets the
@@ -42,10 +50,12 @@ static void doorbell_wake(struct rz_doorbell *bell, uint32_t mode, int event_fd,
     atomic_fetch_add(&bell->bell, 1);
     if (mode == RZ_DOORBELL_FUTEX) {
         syscall(SYS_futex, &bell->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
-    } else if (trusts || has_room(event_fd)) {
-        uint64_t one = 1;
-        ssize_t written = write(event_fd, &one, sizeof(one));
-        (void)written; /* EAGAIN: the counter is full, so the fd is readable anyway */
+    } else if (trusts) {
+        ring_event_fd(event_fd);
+    } else if (has_room(event_fd)) {
+        rz_prompt_begin(); /* it may have been filled since */
+        ring_event_fd(event_fd);
+        rz_prompt_end();
     }
 }
 

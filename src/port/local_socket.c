@@ -4,6 +4,7 @@
 #include "port/local_socket.h"
 
 #include "port/clock.h"
+#include "port/prompt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -145,7 +146,7 @@ rz_status_t rz_local_accept(int listener, int *fd)
             *fd = made;
             return RZ_OK;
         }
-        close(made);
+        rz_prompt_close(made);
     }
     return RZ_IN_PROGRESS;
 }
@@ -168,9 +169,10 @@ rz_status_t rz_local_connect(const struct rz_local_name *name, int *fd, uid_t *p
     if (made < 0) {
         return RZ_ERR_SYSTEM;
     }
+    (void)rz_prompt_prepare(); /* any user may listen there */
     rz_status_t status = connect_to(&place, name->uid, made, peer);
     if (status != RZ_OK) {
-        close(made);
+        rz_prompt_close(made);
         return status;
     }
     *fd = made;
@@ -227,7 +229,10 @@ static rz_status_t transferred(ssize_t got, size_t *n)
 
 rz_status_t rz_local_read(int fd, void *buffer, size_t max, size_t *n)
 {
-    return transferred(recv(fd, buffer, max, MSG_DONTWAIT), n);
+    rz_prompt_begin(); /* descriptors that come along are not wanted: the system closes them */
+    rz_status_t status = transferred(recv(fd, buffer, max, MSG_DONTWAIT), n);
+    rz_prompt_end();
+    return status;
 }
 
 rz_status_t rz_local_write(int fd, const void *bytes, size_t max, size_t *n)

@@ -5,6 +5,7 @@
 #include "base/no_memory.h"
 #include "base/printable.h"
 #include "port/clock.h"
+#include "port/prompt.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -208,7 +209,7 @@ static int by_turn(const void *a, const void *b)
 static void ask_end(struct look *look, struct ask *ask)
 {
     if (ask->state == ASK_READS) {
-        close(ask->fd);
+        rz_prompt_close(ask->fd);
         look->open--;
     }
     look->foreign_bytes -= ask_is_foreign(ask) ? ask->room : 0;

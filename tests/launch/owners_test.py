@@ -11,6 +11,7 @@ import re
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import time
 
@@ -120,6 +121,39 @@ def crowds(names):
                     visitor.connect(f"\0{name}")
                 except OSError:
                     pass
+    return work
+
+
+def lingers(name):
+    """Sends this daemon sockets whose last close waits for ten minutes: their peers read nothing of what they still have to send."""
+    kept = []
+
+    def send_one(at):
+        sender = socket.socket()
+        kept.append(sender)
+        sender.connect(at)
+        sender.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                sender.send(bytes(65536))
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 600))
+        with socket.socket(socket.AF_UNIX) as visitor, contextlib.suppress(OSError):
+            visitor.setblocking(False)
+            visitor.connect(f"\0{name}")
+            socket.send_fds(visitor, [b"x"], [sender.fileno()])
+
+    def work():
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.settimeout(rig.HANG_S)
+            for _ in range(100):  # not each comes before the daemon has closed
+                child = os.fork()
+                if child == 0:
+                    try:
+                        send_one(listener.getsockname())
+                    finally:
+                        os._exit(0)  # who exits waits for no close
+                kept.append(listener.accept()[0])
+                os.waitpid(child, 0)
     return work
 
 
@@ -253,6 +287,12 @@ class Strangers(rig.LaunchTest):
         self.assertIn(job, self.rzps().stdout)
         self.assertIn(job, self.rzps("--all").stdout)
         self.runs("--end", job[:8])
+
+    def test_sockets_that_linger_stop_no_daemon(self):
+        job = self.detached()
+        self.stranger(lingers(f"rhizome/0/{job}/0"))
+        self.assertIn(job, self.rzps().stdout)
+        self.runs("--end", job)
 
     def test_a_page_of_another_user_replaces_none(self):
         """It is shown as this user's, if it is of its own job, and with its control characters as question marks."""

@@ -5,6 +5,7 @@
 
 #include "daemon/state/loop.h"
 #include "port/local_socket.h"
+#include "port/prompt.h"
 #include "wire/cursor.h"
 
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static void visit_end(struct visit *visit)
     rz_loop_free(visit->writable);
     rz_loop_free(visit->bound);
     if (visit->fd >= 0) {
-        close(visit->fd);
+        rz_prompt_close(visit->fd);
     }
     free(visit->answer);
     *visit = (struct visit){0};

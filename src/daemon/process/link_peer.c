@@ -6,6 +6,7 @@
 #include "daemon/state/loop.h"
 #include "port/channel.h"
 #include "port/descriptor.h"
+#include "port/prompt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ struct rz_link_unsent {
 static void unsent_free(struct rz_link_unsent *unsent)
 {
     while (unsent->n_fds > 0) {
-        close(unsent->fds[--unsent->n_fds]);
+        rz_prompt_close(unsent->fds[--unsent->n_fds]);
     }
     free(unsent);
 }
@@ -84,7 +85,7 @@ void rz_link_peer_close(struct rz_link_peer *peer)
     while (peer->first) {
         drop_first_unsent(peer);
     }
-    close(peer->fd);
+    rz_prompt_close(peer->fd);
     *peer = (struct rz_link_peer){.fd = -1, .last = &peer->first};
 }
 

@@ -7,6 +7,7 @@
 #include "base/trace.h"
 #include "port/channel.h"
 #include "port/descriptor.h"
+#include "port/prompt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,7 +211,7 @@ static bool receive(struct rz_child *p)
     }
     int fd = n_fds > 0 ? fds[0] : -1;
     for (unsigned i = 1; i < n_fds; i++) {
-        close(fds[i]);
+        rz_prompt_close(fds[i]);
     }
     if (router->raw) {
         router->raw(router->raw_arg, p, router->buffer, n);
@@ -218,7 +219,7 @@ static bool receive(struct rz_child *p)
         on_link_message(router, p, router->buffer, n, &fd);
     }
     if (fd >= 0) {
-        close(fd);
+        rz_prompt_close(fd);
     }
     return true;
 }
@@ -260,7 +261,7 @@ rz_status_t rz_link_router_replace(struct rz_child *p, int fd, const void *hello
                                          .refused = {.reason = RZ_LINK_JOINED_ALREADY}};
     rz_link_router_drain(p);
     if (p->joined || p->given_up) {
-        close(fd);
+        rz_prompt_close(fd);
         return RZ_ERR_REFUSED;
     }
     /* For another program of this rank that still has the inherited one. */

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "port/descriptor.h"
 #include "port/file_mark.h"
+#include "port/prompt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -401,7 +402,7 @@ static void confirm_mark(struct rz_file_marks *marks, struct unconfirmed_mark **
         if (!more) {
             rz_descriptor_signal(unconfirmed->waiter);
         }
-        rz_descriptor_close(unconfirmed->waiter);
+        rz_prompt_close(unconfirmed->waiter);
     }
     free(unconfirmed);
 }

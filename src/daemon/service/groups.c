@@ -9,6 +9,7 @@
 #include "port/channel.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
+#include "port/prompt.h"
 #include "port/socket.h"
 #include "proto/diagnose/diagnose.h"
 #include "wire/cursor.h"
@@ -428,7 +429,7 @@ static void line_readable(evutil_socket_t fd, short what, void *arg)
     rz_status_t status =
         rz_channel_receive(fd, groups->buffer, sizeof(groups->buffer), &n, fds, &n_fds);
     while (n_fds > 0) {
-        close(fds[--n_fds]);
+        rz_prompt_close(fds[--n_fds]);
     }
     if (status == RZ_IN_PROGRESS) {
         return;

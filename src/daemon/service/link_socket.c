@@ -7,6 +7,7 @@
 #include "daemon/state/loop.h"
 #include "port/channel.h"
 #include "port/local_socket.h"
+#include "port/prompt.h"
 
 #include <sodium.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static void caller_end(struct caller *caller)
     rz_loop_free(caller->readable);
     rz_loop_free(caller->bound);
     if (caller->fd >= 0) {
-        close(caller->fd);
+        rz_prompt_close(caller->fd);
     }
     *caller = (struct caller){.fd = -1};
     rz_loop_listen_again(&at->listener); /* there is room again */

@@ -10,6 +10,7 @@
 #include "daemon/state/loop.h"
 #include "port/kill_point.h"
 #include "port/memory.h"
+#include "port/prompt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static bool is_unwanted(const struct piece *piece, const struct unwanted *unwant
 
 static void free_piece(struct piece *piece)
 {
-    close(piece->fd);
+    rz_prompt_close(piece->fd);
     free(piece->hashes);
     free(piece->changes);
     free(piece);
