@@ -130,6 +130,7 @@ int rz_creation_recv(const struct rz_p2p_message *message)
 
 int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *operation)
 {
+    rz_engine_quick();
     int error = rz_comm_enter(comm);
     if (error == MPI_SUCCESS && comm->revoked) {
         error = MPI_ERR_REVOKED;

@@ -58,6 +58,7 @@ struct rz_engine {
     bool comes_again;    /* this process was started by a roll-back, and has not reached MPIX_Reinit
                             yet */
     bool waits;          /* the call that makes progress does nothing else until an event */
+    uint32_t quick;      /* calls that have begun by rz_engine_begin_quick */
     bool counts_traffic; /* messages are counted by their receivers, too (count_traffic.h) */
     bool
         kills_here; /* rz_kill_plan is set: short messages go the way of others, which has points */

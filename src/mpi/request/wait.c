@@ -70,6 +70,9 @@ static int wait_long(struct rz_request *request, const char *call)
  * Mostly the first round of progress ends the wait. */
 static inline int wait_for(struct rz_request *request, const char *call)
 {
+    if (request->complete) {
+        rz_engine_quick();
+    }
     if (request->complete || (rz_engine_progress_waiting() > 0 && request->complete)) {
         return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
     }

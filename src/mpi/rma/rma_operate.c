@@ -351,7 +351,7 @@ static int operate_on(const struct rz_rma_call *call, struct rz_request *request
 int rz_rma_operate(const struct rz_rma_call *call, struct rz_request **request)
 {
     struct rz_request *made = NULL;
-    int error = rz_engine_begin();
+    int error = rz_engine_begin_quick();
     if (error != MPI_SUCCESS || (!request && rz_rma_direct(call))) {
         return error;
     }

@@ -19,8 +19,8 @@
 
 /* ---- What all begin with ---- */
 
-/* The window, if the call may begin and `rank` is a rank of it; NULL: the long form. */
-static inline struct rz_win *begin(MPI_Win handle, int rank)
+/* The window, if the call is plain and `rank` is a rank of it; NULL: the long form. */
+static inline struct rz_win *find_win(MPI_Win handle, int rank)
 {
     struct rz_win *win = (struct rz_win *)handle;
     uintptr_t value = (uintptr_t)handle;
@@ -32,14 +32,15 @@ static inline struct rz_win *begin(MPI_Win handle, int rank)
         !rz_object_is(win, RZ_OBJECT_WIN) || (unsigned)rank >= (unsigned)win->members) {
         return NULL;
     }
-    return LIKELY(rz_engine_begin_calm()) ? win : NULL;
+    return win;
 }
 
 /* For operations: the target, if there is an access epoch and its memory is near. */
 static inline struct rz_win_target *begin_operation(MPI_Win handle, int rank, struct rz_win **win)
 {
-    *win = begin(handle, rank);
-    struct rz_win_target *target = *win ? rz_win_target(*win, rank) : NULL;
+    *win = find_win(handle, rank);
+    bool begins = *win && LIKELY(rz_engine_begin_calm());
+    struct rz_win_target *target = begins ? rz_win_target(*win, rank) : NULL;
     return target && LIKELY(rz_rma_is_near(*win, target)) ? target : NULL;
 }
 
@@ -193,6 +194,14 @@ SHORT bool rzm_compare_and_swap_short(const void *origin_addr, const void *compa
 }
 
 /* ---- Synchronisation ---- */
+
+/* For synchronisations, of which a program waits by some in a row: the window, if the call may
+ * begin. */
+static inline struct rz_win *begin(MPI_Win handle, int rank)
+{
+    struct rz_win *win = find_win(handle, rank);
+    return win && LIKELY(rz_engine_begin_quick_calm()) ? win : NULL;
+}
 
 /* Whether a synchronisation with the target has nothing to wait for and nothing to report. */
 static inline bool is_calm(const struct rz_win *win, const struct rz_win_target *target)

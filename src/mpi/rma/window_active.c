@@ -32,7 +32,7 @@ static int check_fence(const struct rz_win *win, int assert)
 
 int rzm_win_fence(int assert, struct rz_win *win)
 {
-    int error = rz_engine_begin();
+    int error = rz_engine_begin_quick();
     error = error != MPI_SUCCESS ? error : check_fence(win, assert);
     error = error != MPI_SUCCESS ? error : rz_rma_await(win, -1, "MPI_Win_fence");
     if (error != MPI_SUCCESS) {
@@ -80,7 +80,7 @@ static void tell_or_do(struct rz_win *win, int rank, enum rz_rma_kind kind)
 int rzm_win_post(struct rz_group *group, int assert, struct rz_win *win)
 {
     const int known = MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT;
-    int error = rz_engine_begin();
+    int error = rz_engine_begin_quick();
     if (error == MPI_SUCCESS && (assert & ~known)) {
         error = rzm_error(MPI_ERR_ASSERT, "assert is %d, which MPI_Win_post does not have", assert);
     }
@@ -145,7 +145,7 @@ static int post_end(struct rz_win *win)
 
 static int check_posted(const struct rz_win *win)
 {
-    int error = rz_engine_begin();
+    int error = rz_engine_begin_quick();
     return error == MPI_SUCCESS && !win->posted
                ? rzm_error(MPI_ERR_RMA_SYNC, "there was no MPI_Win_post")
                : error;
@@ -248,7 +248,7 @@ static int check_start(const struct rz_win *win, const struct rz_group *group, i
 int rzm_win_start(struct rz_group *group, int assert, struct rz_win *win)
 {
     bool checks = !(assert &MPI_MODE_NOCHECK);
-    int error = rz_engine_begin();
+    int error = rz_engine_begin_quick();
     error = error != MPI_SUCCESS ? error : check_start(win, group, assert);
     if (error != MPI_SUCCESS) {
         return error;
@@ -275,7 +275,7 @@ int rzm_win_start(struct rz_group *group, int assert, struct rz_win *win)
 
 int rzm_win_complete(struct rz_win *win)
 {
-    int error = rz_engine_begin();
+    int error = rz_engine_begin_quick();
     if (error == MPI_SUCCESS && !win->started) {
         error = rzm_error(MPI_ERR_RMA_SYNC, "there was no MPI_Win_start");
     }

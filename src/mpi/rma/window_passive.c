@@ -183,7 +183,7 @@ static int check_begin(const struct rz_win *win)
 /* MPI_PROC_NULL can be locked, flushed and unlocked at any time, and has no state. */
 int rzm_win_lock(int lock_type, int rank, int assert, struct rz_win *win)
 {
-    int error = rz_engine_begin();
+    int error = rz_engine_begin_quick();
     if (error == MPI_SUCCESS && lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED) {
         error = rzm_error(MPI_ERR_LOCKTYPE,
                           "lock_type is %d, not MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED", lock_type);
@@ -214,7 +214,7 @@ int rzm_win_lock(int lock_type, int rank, int assert, struct rz_win *win)
 
 int rzm_win_lock_all(int assert, struct rz_win *win)
 {
-    int error = rz_engine_begin();
+    int error = rz_engine_begin_quick();
     error = error != MPI_SUCCESS ? error : check_assert(assert);
     error = error != MPI_SUCCESS ? error : check_begin(win);
     if (error == MPI_SUCCESS && win->locks > 0) {
@@ -240,7 +240,7 @@ static int check_locked(const struct rz_win *win, int rank)
 
 int rzm_win_unlock(int rank, struct rz_win *win)
 {
-    int error = rz_engine_begin();
+    int error = rz_engine_begin_quick();
     if (error != MPI_SUCCESS || rank == MPI_PROC_NULL) {
         return error;
     }
@@ -267,7 +267,7 @@ int rzm_win_unlock(int rank, struct rz_win *win)
 
 int rzm_win_unlock_all(struct rz_win *win)
 {
-    int error = rz_engine_begin();
+    int error = rz_engine_begin_quick();
     if (error == MPI_SUCCESS && !win->lock_all) {
         error = rzm_error(MPI_ERR_RMA_SYNC, "there was no MPI_Win_lock_all");
     }
@@ -288,7 +288,7 @@ int rzm_win_unlock_all(struct rz_win *win)
 
 static int flush_targets(struct rz_win *win, int rank, const char *call)
 {
-    int error = rz_engine_begin();
+    int error = rz_engine_begin_quick();
     if (error != MPI_SUCCESS || rank == MPI_PROC_NULL) {
         return error;
     }
@@ -326,7 +326,7 @@ int rzm_win_flush_local_all(struct rz_win *win)
 /* Also makes progress: programs call it in loops that wait for a store of another process. */
 int rzm_win_sync(struct rz_win *win)
 {
-    int error = rz_engine_begin();
+    int error = rz_engine_begin_quick();
     if (error == MPI_SUCCESS && win->comm->revoked) {
         error = rzm_error(MPI_ERR_REVOKED, "the window is revoked");
     }
