@@ -262,7 +262,8 @@ struct rz_request *rz_p2p_new(const struct rz_p2p_message *message)
 static bool may_wait(const struct rz_request *request)
 {
     return request->flags & RZ_REQUEST_SYNC ||
-           (request->context_offset == RZ_CONTEXT_OFFSET_POINT && request->bytes > RZ_NET_EAGER_LEAST);
+           (request->context_offset == RZ_CONTEXT_OFFSET_POINT &&
+            request->bytes > RZ_NET_EAGER_LEAST);
 }
 
 /* Starts the request that rz_p2p_new described; a persistent one each time. */
