@@ -5,9 +5,11 @@
 
 #include <stddef.h>
 
-/* Replaces what a terminal could take for a command by '?': control characters, also the second
- * kind of them as UTF-8 writes it (U+0080 to U+009F), but not those in `kept`. Other bytes stay, so
- * that text in any language is shown. The text may be a piece of a longer one: none is made of two
+/* Replaces what a terminal could take for a command, and what makes a text look like another one,
+ * by '?' for each byte: control characters, also the second kind of them as UTF-8 writes it (U+0080
+ * to U+009F), but not those in `kept`; separators of lines and paragraphs (U+2028, U+2029) and what
+ * turns the direction of writing (U+202A to U+202E, U+2066 to U+2069). Other bytes stay, so that
+ * text in any language is shown. The text may be a piece of a longer one: none is made of two
  * pieces. */
 void rz_printable(char *text, size_t n, const char *kept);
 
