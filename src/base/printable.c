@@ -35,3 +35,17 @@ void rz_printable(char *text, size_t n, const char *kept)
         }
     }
 }
+
+void rz_printable_ascii(char *to, size_t bytes, const char *from)
+{
+    size_t n = 0;
+    for (; *from && n + 1 < bytes; from++) {
+        unsigned char c = (unsigned char)*from;
+        if (c < 0x80) {
+            to[n++] = c >= ' ' && c != 0x7f ? (char)c : '?';
+        } else if (c >= 0xc0) {
+            to[n++] = '?'; /* one for each character beyond ASCII */
+        }
+    }
+    to[n] = 0;
+}

@@ -13,4 +13,8 @@
  * pieces. */
 void rz_printable(char *text, size_t n, const char *kept);
 
+/* Copies at most bytes - 1 characters of a text for a screen that has ASCII only, and ends them:
+ * each other character is one '?'. They may be the same memory. */
+void rz_printable_ascii(char *to, size_t bytes, const char *from);
+
 #endif

@@ -3,6 +3,7 @@
 #include "cmd/look_options.h"
 
 #include "base/no_memory.h"
+#include "base/printable.h"
 #include "cli/quantity.h"
 #include "launch/elsewhere.h"
 #include "launch/host_options.h"
@@ -150,16 +151,6 @@ void rz_look_options_complain(const struct rz_look_options *options,
     }
 }
 
-/* What a terminal could take for a command is replaced. */
-static void make_plain(char *text)
-{
-    for (; *text; text++) {
-        if (*text < ' ' || *text > '~') {
-            *text = '?';
-        }
-    }
-}
-
 void rz_look_options_notice(const struct rz_look_hosts *hosts, char *text, size_t bytes)
 {
     struct rz_look_silent silent;
@@ -177,5 +168,5 @@ void rz_look_options_notice(const struct rz_look_hosts *hosts, char *text, size_
     if (used < bytes) {
         snprintf(text + used, bytes - used, " %s not answer%s%s", verb, *word ? ": " : "", word);
     }
-    make_plain(text);
+    rz_printable_ascii(text, bytes, text);
 }

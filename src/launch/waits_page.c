@@ -4,6 +4,7 @@
 #include "launch/waits_page.h"
 
 #include "base/no_memory.h"
+#include "base/printable.h"
 #include "base/wait_cycle.h"
 #include "wire/cursor.h"
 #include "wire/message_balance.h"
@@ -43,6 +44,8 @@ void rz_waits_page_add(struct rz_waits_page *page, uint32_t node,
                                      .still_ns = told->still_ns};
     snprintf(entry->text.call, sizeof(entry->text.call), "%s", told->call);
     snprintf(entry->text.name, sizeof(entry->text.name), "%s", told->communicator);
+    rz_printable(entry->text.call, strlen(entry->text.call), "");
+    rz_printable(entry->text.name, strlen(entry->text.name), "");
 }
 
 void rz_waits_page_clear(struct rz_waits_page *page)

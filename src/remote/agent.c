@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/linked_list.h"
 #include "base/no_memory.h"
+#include "base/printable.h"
 #include "port/channel.h"
 #include "port/child_process.h"
 #include "port/clock.h"
@@ -83,6 +84,7 @@ static void pass_line(struct lines *lines)
         lines->n--;
     }
     lines->line[lines->n] = '\0';
+    rz_printable(lines->line, strlen(lines->line), "\t");
     bool reported = lines == &agent->out && pass_report(agent, lines->line);
     if (!reported && lines->n > 0) {
         config->said(config->arg, agent->node, lines->line);

@@ -36,7 +36,7 @@ struct rz_agents_config {
     struct rz_remote_begin begin;
     void (*restore)(void); /* called in the child before it becomes the agent; or NULL */
     void *arg;
-    /* What was said of the host of node, or by its agent. */
+    /* What was said of the host of node, or by its agent. A terminal may show the line. */
     void (*said)(void *arg, uint32_t node, const char *line);
     /* The agent of node has ended with this status (as a shell has it): by an agent of this process
      * or of a host below. */

@@ -3,6 +3,7 @@
 #include "remote/dialog.h"
 
 #include "base/no_memory.h"
+#include "base/printable.h"
 #include "port/child_process.h"
 #include "port/clock.h"
 #include "port/descriptor.h"
@@ -102,6 +103,7 @@ static void take_line(struct rz_dialog *dialog, int i)
     }
     line[dialog->lengths[i]] = '\0';
     line[strcspn(line, "\r")] = '\0';
+    rz_printable(line, strlen(line), "\t");
     dialog->lengths[i] = 0;
     if (*line && dialog->heard(dialog->arg, line)) {
         dialog->answered = rz_clock_now();

@@ -16,7 +16,7 @@
 struct rz_dialog {
     /* Set by the owner. heard is called for each line of standard output and standard error that
      * is not empty, also for those of a login shell; it may change the line, and says whether it
-     * was the answer. */
+     * was the answer. A terminal may show the line. */
     bool (*heard)(void *arg, char *line);
     void *arg;
     size_t line_max; /* bytes; of longer lines the rest is a further line */

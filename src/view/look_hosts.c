@@ -3,6 +3,7 @@
 #include "view/look_hosts.h"
 
 #include "base/no_memory.h"
+#include "base/printable.h"
 #include "port/clock.h"
 #include "remote/dialog.h"
 #include "view/look_serve.h"
@@ -54,6 +55,7 @@ static bool take_line(void *arg, char *line)
     }
     const char *error = json_string_value(json_object_get(answer, "error"));
     snprintf(host->word, sizeof(host->word), "%s", error ? error : "its answer is no document");
+    rz_printable(host->word, strlen(host->word), ""); /* JSON may have hidden it */
     json_decref(answer);
     return true;
 }

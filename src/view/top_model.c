@@ -3,6 +3,7 @@
 #include "view/top_model.h"
 
 #include "base/no_memory.h"
+#include "base/printable.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -31,21 +32,6 @@ static double top_real(const json_t *object, const char *key)
     return json_number_value(json_object_get(object, key));
 }
 
-/* Names come from programs: what a terminal could take for a command is replaced. */
-static void take_name(char *to, size_t bytes, const char *from)
-{
-    size_t n = 0;
-    for (; *from && n + 1 < bytes; from++) {
-        unsigned char c = (unsigned char)*from;
-        if (c < 0x80) {
-            to[n++] = c >= ' ' && c != 0x7f ? (char)c : '?';
-        } else if (c >= 0xc0) {
-            to[n++] = '?'; /* one for each character beyond ASCII */
-        }
-    }
-    to[n] = 0;
-}
-
 /* ---- Events ---- */
 
 static void happened(struct rz_top *top, bool bad, const char *format, ...)
@@ -60,6 +46,7 @@ static void happened(struct rz_top *top, bool bad, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(event->text, sizeof(event->text), format, arguments);
     va_end(arguments);
+    rz_printable_ascii(event->text, sizeof(event->text), event->text);
 }
 
 const struct rz_top_event *rz_top_event(const struct rz_top *top, uint32_t i)
@@ -83,7 +70,7 @@ static void take_nodes(struct rz_top *top, const json_t *job)
         nodes[i].node = (uint32_t)top_number(one, "node");
         nodes[i].slots = (uint32_t)top_number(one, "slots");
         nodes[i].failed = strcmp(top_text(one, "state"), "failed") == 0;
-        take_name(nodes[i].address, sizeof(nodes[i].address), top_text(one, "address"));
+        rz_printable_ascii(nodes[i].address, sizeof(nodes[i].address), top_text(one, "address"));
         bool before = i < top->n_nodes ? top->nodes[i].failed : false;
         if (nodes[i].failed && !before) {
             happened(top, true, "node %u failed", nodes[i].node);
@@ -257,10 +244,10 @@ static void take_waits(struct rz_top_rank *rank, const json_t *waits)
             continue;
         }
         const char *name = top_text(wait, "name");
-        take_name(rank->call, sizeof(rank->call), top_text(wait, "call"));
-        take_name(rank->communicator, sizeof(rank->communicator),
-                  *name ? name : top_text(wait, "communicator"));
-        take_name(rank->context, sizeof(rank->context), top_text(wait, "communicator"));
+        rz_printable_ascii(rank->call, sizeof(rank->call), top_text(wait, "call"));
+        rz_printable_ascii(rank->communicator, sizeof(rank->communicator),
+                           *name ? name : top_text(wait, "communicator"));
+        rz_printable_ascii(rank->context, sizeof(rank->context), top_text(wait, "communicator"));
         rank->operation = (uint64_t)top_number(wait, "operation");
         rank->peer = peer_of(wait, "peer");
         rank->tag = peer_of(wait, "tag");
@@ -322,7 +309,7 @@ static void take_groups(struct rz_top *top, const json_t *job)
     for (size_t i = 0; i < json_array_size(list) && n < RZ_TOP_GROUPS_MAX; i++, n++) {
         one = json_array_get(list, i);
         struct rz_top_group *group = &groups[n];
-        take_name(group->name, sizeof(group->name), top_text(one, "name"));
+        rz_printable_ascii(group->name, sizeof(group->name), top_text(one, "name"));
         group->round = (uint32_t)top_number(one, "round");
         group->n_members = (uint32_t)json_array_size(json_object_get(one, "members"));
         group->n_excluded = (uint32_t)json_array_size(json_object_get(one, "excluded"));
@@ -343,7 +330,7 @@ static void take_epoch(struct rz_top *top, const json_t *job)
 {
     uint32_t epoch = (uint32_t)top_number(job, "epoch");
     char phase[sizeof(top->phase)];
-    take_name(phase, sizeof(phase), top->ended ? "over" : top_text(job, "phase"));
+    rz_printable_ascii(phase, sizeof(phase), top->ended ? "over" : top_text(job, "phase"));
     bool enters = strcmp(phase, "enter") == 0, runs = strcmp(phase, "run") == 0;
     if (top->known && epoch > top->epoch && epoch > 1) {
         happened(top, false, "epoch %u begins: all ranks roll back%s", epoch,
@@ -364,10 +351,10 @@ static void take_constants(struct rz_top *top, const json_t *job)
 {
     const json_t *detection = json_object_get(job, "detection");
     const char *program = top_text(job, "program"), *slash = strrchr(program, '/');
-    take_name(top->job, sizeof(top->job), top_text(job, "job"));
-    take_name(top->program, sizeof(top->program), slash ? slash + 1 : program);
-    take_name(top->detached, sizeof(top->detached), top_text(job, "detached"));
-    take_name(top->detector, sizeof(top->detector), top_text(detection, "detector"));
+    rz_printable_ascii(top->job, sizeof(top->job), top_text(job, "job"));
+    rz_printable_ascii(top->program, sizeof(top->program), slash ? slash + 1 : program);
+    rz_printable_ascii(top->detached, sizeof(top->detached), top_text(job, "detached"));
+    rz_printable_ascii(top->detector, sizeof(top->detector), top_text(detection, "detector"));
     top->hb_period_s = top_real(detection, "hb_period_seconds");
     top->hb_timeout_s = top_real(detection, "hb_timeout_seconds");
     top->hb_bytes_per_s = top_real(detection, "heartbeat_bytes_per_second");

@@ -189,6 +189,15 @@ static void test_nonsense(void **state)
     expect(NULL, 0, "");
 }
 
+/* The daemon may be another user's, who is no friend of the one that attaches to it. */
+static void test_texts_for_a_terminal(void **state)
+{
+    (void)state;
+    struct rz_launch_waiting told =
+        in_call(0, "\033]0;x\007MPI_Barrier", "\342\200\256world", 0, RZ_WAIT_ANY);
+    expect(&told, 1, "  rank 0 waits 30 s in ?]0;x?MPI_Barrier on ???world, tag 7\n");
+}
+
 static void add(struct rz_waits_page *page, uint32_t rank, uint32_t peer, rz_time for_ns)
 {
     struct rz_launch_waiting told = in_call(rank, "MPI_Recv", "", 0, peer);
@@ -330,6 +339,7 @@ int main(void)
         cmocka_unit_test(test_others_may_end_a_wait),
         cmocka_unit_test(test_no_circle_in_one_collective),
         cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_texts_for_a_terminal),
         cmocka_unit_test(test_a_circle_that_both_looks_prove),
         cmocka_unit_test(test_under_way),
         cmocka_unit_test(test_under_way_for_a_moment),

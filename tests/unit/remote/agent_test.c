@@ -85,11 +85,12 @@ static void close_rig(struct rig *rig)
 /* The host and the command are the last arguments; reports are told apart from other lines. */
 static void lines_and_status_are_passed_on(void **state)
 {
-    static const char *const words[] = {"sh", "-c",
-                                        "echo Welcome; echo \"rhizome-report 3 said no route\"; "
-                                        "echo \"rhizome-report 3 ended 255\"; "
-                                        "echo \"$1 runs $2\" >&2; printf 'no end of line'; exit 5",
-                                        "agent", NULL};
+    static const char *const words[] = {
+        "sh", "-c",
+        "echo Welcome; echo \"rhizome-report 3 said no route\"; "
+        "echo \"rhizome-report 3 ended 255\"; "
+        "echo \"$1 runs $2\" >&2; printf '\\033[31m\\n'; printf 'no end of line'; exit 5",
+        "agent", NULL};
     const struct rz_remote_host host = {.node = 1, .name = "alpha"};
     struct rig rig;
     (void)state;
@@ -101,6 +102,7 @@ static void lines_and_status_are_passed_on(void **state)
     assert_non_null(strstr(rig.said[1], "Welcome|"));
     assert_non_null(strstr(rig.said[1], "alpha runs rzd --remote|"));
     assert_non_null(strstr(rig.said[1], "no end of line|"));
+    assert_non_null(strstr(rig.said[1], "?[31m|"));
     close_rig(&rig);
 }
 

@@ -73,6 +73,18 @@ static void orders_and_answers(void **state)
     assert_int_equal(dialog.status, 7);
 }
 
+static void a_terminal_may_show_what_is_said(void **state)
+{
+    struct rz_dialog dialog;
+    struct rig rig;
+    (void)state;
+    begin(&dialog, &rig, "printf 'a\\tb\\033[31m \\302\\233 \\342\\200\\256\\n' >&2; echo answer 0",
+          true);
+    await_all(&dialog, 1);
+    rz_dialogs_end(&dialog, 1);
+    assert_string_equal(rig.others, "a\tb?[31m ?? ???|");
+}
+
 static void one_that_is_silent_delays_no_other(void **state)
 {
     struct rz_dialog dialogs[3];
@@ -145,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_and_answers),
+        cmocka_unit_test(a_terminal_may_show_what_is_said),
         cmocka_unit_test(one_that_is_silent_delays_no_other),
         cmocka_unit_test(one_that_is_stopped_is_not_waited_for),
         cmocka_unit_test(lines_of_any_length),

@@ -460,13 +460,15 @@ static void any_size(void **state)
 static void documents_that_are_none(void **state)
 {
     static const char *const texts[] = {
-        "{}", "{\"ranks\": 3, \"nodes\": {}, \"processes\": \"x\", \"groups\": [1], \"job\": 7}",
+        "{}",
+        "{\"ranks\": 3, \"nodes\": {}, \"processes\": \"x\", \"groups\": [1], \"job\": 7}",
         "{\"ranks\": [{\"rank\": -1}, {\"rank\": 4294967295}, {}], \"nodes\": [{\"node\": -1}]}",
         "{\"program\": \"/\\u001b[2J\\u00e9\\u0001\", \"job\": "
         "\"\\u007fxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}",
         "{\"ranks\": [{\"rank\": 0, \"incarnation\": 1, \"state\": \"alive\", \"node\": 99}],"
         " \"processes\": [{\"rank\": 0, \"incarnation\": 1, \"pid\": 1, \"iteration\": -5,"
-        " \"waits\": [{\"call\": \"\\u001b]0;x\", \"peer\": 0, \"seconds\": -1e300}]}]}"};
+        " \"waits\": [{\"call\": \"\\u001b]0;x\", \"peer\": 0, \"seconds\": -1e300}]}]}",
+        "{\"result\": {\"status\": 1, \"cause\": \"\\u001b[2J\\u00e9\\u202e\"}}"};
     struct rz_top top = {.known = false};
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
