@@ -124,16 +124,23 @@ static json_t *merge_job(json_t *const *pages, size_t n)
     return pages[newest];
 }
 
-/* Texts are of programs and users: a terminal shows them. */
+static char *clean_copy(const char *text, size_t n)
+{
+    char *copy = rz_need_copy(text, n + 1, "for a text");
+    rz_printable(copy, n, "");
+    return copy;
+}
+
+/* Texts are of programs and users: a terminal shows them, and names of fields, too. */
 static void clean(json_t *value)
 {
     const char *key;
     json_t *one;
     size_t i;
+    void *next;
     if (json_is_string(value)) {
         size_t n = json_string_length(value);
-        char *text = rz_need_copy(json_string_value(value), n + 1, "for a text");
-        rz_printable(text, n, "");
+        char *text = clean_copy(json_string_value(value), n);
         json_string_setn(value, text, n);
         free(text);
     }
@@ -141,9 +148,15 @@ static void clean(json_t *value)
     {
         clean(one);
     }
-    json_object_foreach(value, key, one)
+    json_object_foreach_safe(value, next, key, one)
     {
         clean(one);
+        char *name = clean_copy(key, strlen(key));
+        if (strcmp(name, key) != 0) { /* fields that are alike now are one */
+            json_object_set(value, name, one);
+            json_object_del(value, key);
+        }
+        free(name);
     }
 }
 

@@ -16,8 +16,9 @@
 rz_status_t rz_look(const char *prefix, bool all_users, json_t *pages);
 
 /* An array of one document for each job, sorted by their numbers, made of the documents of its
- * daemons, which it changes: control characters in texts are shown as '?'. A job is one of a user.
- * A node counts once, however often its document is there: a machine may have several names. */
+ * daemons, which it changes: texts and names of fields are made printable (base/printable.h). A job
+ * is one of a user. A node counts once, however often its document is there: a machine may have
+ * several names. */
 json_t *rz_look_jobs(json_t *pages);
 
 #endif

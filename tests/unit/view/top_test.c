@@ -555,6 +555,28 @@ static void documents_of_several_jobs_and_of_none(void **state)
     json_decref(pages);
 }
 
+/* Names of fields are printed, too. */
+static void documents_for_a_terminal(void **state)
+{
+    json_t *page = page_of(0, 1, 10), *pages, *jobs;
+    (void)state;
+    json_object_set_new(page,
+                        "\302\233"
+                        "31mred",
+                        json_string("\302\233\177"));
+    json_object_set_new(page, "a\177", json_pack("[{s:i}]", "\342\200\256x", 1));
+    json_object_set_new(page, "a\033", json_pack("[{s:i}]", "\342\201\246y", 2));
+    pages = json_pack("[o]", page);
+    jobs = rz_look_jobs(pages);
+    char *text = json_dumps(jobs, JSON_COMPACT);
+    assert_non_null(strstr(text, "\"??31mred\":\"???\""));
+    assert_non_null(strstr(text, "\"a?\":[{\"???y\":2}]"));
+    assert_null(strpbrk(text, "\033\177\302\342"));
+    free(text);
+    json_decref(jobs);
+    json_decref(pages);
+}
+
 static void hosts_that_do_not_answer_are_named(void **state)
 {
     struct rz_top top = {.known = false};
@@ -589,6 +611,7 @@ int main(void)
         cmocka_unit_test(a_node_that_was_asked_twice),
         cmocka_unit_test(a_node_that_was_cut_off_does_not_speak_for_the_job),
         cmocka_unit_test(documents_of_several_jobs_and_of_none),
+        cmocka_unit_test(documents_for_a_terminal),
         cmocka_unit_test(hosts_that_do_not_answer_are_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
