@@ -6,6 +6,7 @@
 #include "launch/host_options.h"
 #include "view/look_serve.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Exit status. */
@@ -77,31 +78,76 @@ static void show_jobs(const json_t *jobs, bool all)
     }
 }
 
+/* A rank, and the node that it is on. */
+struct placed {
+    json_int_t node;
+    size_t i;
+    const json_t *rank;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct placed *l = a, *r = b;
+    int order = (l->node > r->node) - (l->node < r->node);
+    return order ? order : (l->i > r->i) - (l->i < r->i);
+}
+
+/* The ranks of a job by node, n of them, and one at their end without a rank. */
+static struct placed *by_node(const json_t *ranks, size_t *n)
+{
+    struct placed *all = calloc(json_array_size(ranks) + 1, sizeof(*all));
+    rz_need_memory(all, "for the ranks of a job");
+    for (*n = 0; *n < json_array_size(ranks); ++*n) {
+        const json_t *rank = json_array_get(ranks, *n);
+        all[*n] = (struct placed){number_of(rank, "node"), *n, rank};
+    }
+    qsort(all, *n, sizeof(*all), by_place);
+    return all;
+}
+
+/* The first rank of a node; where there is none, one of another node or the end. */
+static struct placed *first_of(struct placed *all, size_t n, json_int_t node)
+{
+    size_t from = 0;
+    while (n > 0) {
+        size_t half = n / 2;
+        bool before = all[from + half].node < node;
+        from += before ? half + 1 : 0;
+        n = before ? n - half - 1 : half;
+    }
+    return &all[from];
+}
+
+static void show_rank(const json_t *rank)
+{
+    printf(" %" JSON_INTEGER_FORMAT, number_of(rank, "rank"));
+    if (number_of(rank, "incarnation") > 1) {
+        printf(".%" JSON_INTEGER_FORMAT, number_of(rank, "incarnation"));
+    }
+    if (strcmp(text_of(rank, "state"), "alive") != 0) {
+        printf("(%s)", text_of(rank, "state"));
+    }
+}
+
+/* Each rank once, however often a page names its node. */
 static void show_nodes(const json_t *job)
 {
-    const json_t *nodes = json_object_get(job, "nodes"), *ranks = json_object_get(job, "ranks");
-    json_t *node, *rank;
-    size_t i, j;
+    json_t *node;
+    size_t i, n;
+    struct placed *ranks = by_node(json_object_get(job, "ranks"), &n);
     printf("\n%5s  %-8s  %-15s  %s\n", "NODE", "STATE", "ADDRESS", "RANKS (.incarnation, state)");
-    json_array_foreach(nodes, i, node)
+    json_array_foreach(json_object_get(job, "nodes"), i, node)
     {
-        printf("%5" JSON_INTEGER_FORMAT "  %-8s  %-15s ", number_of(node, "node"),
-               text_of(node, "state"), text_of(node, "address"));
-        json_array_foreach(ranks, j, rank)
-        {
-            if (number_of(rank, "node") != number_of(node, "node")) {
-                continue;
-            }
-            printf(" %" JSON_INTEGER_FORMAT, number_of(rank, "rank"));
-            if (number_of(rank, "incarnation") > 1) {
-                printf(".%" JSON_INTEGER_FORMAT, number_of(rank, "incarnation"));
-            }
-            if (strcmp(text_of(rank, "state"), "alive") != 0) {
-                printf("(%s)", text_of(rank, "state"));
-            }
+        json_int_t number = number_of(node, "node");
+        printf("%5" JSON_INTEGER_FORMAT "  %-8s  %-15s ", number, text_of(node, "state"),
+               text_of(node, "address"));
+        for (struct placed *at = first_of(ranks, n, number); at->rank && at->node == number; at++) {
+            show_rank(at->rank);
+            at->rank = NULL;
         }
         putchar('\n');
     }
+    free(ranks);
 }
 
 static void show_waits(const json_t *job)

@@ -65,17 +65,19 @@ static void merge_checkpoint(json_t *into, const json_t *from)
     }
 }
 
-static bool has_group(const json_t *groups, const json_t *wanted)
+/* Adds those of a page that are not there yet; `names` has the names of those that are. */
+static void merge_groups(json_t *groups, json_t *names, const json_t *more)
 {
     json_t *one;
     size_t i;
-    json_array_foreach(groups, i, one)
+    json_array_foreach(more, i, one)
     {
-        if (json_equal(json_object_get(one, "name"), json_object_get(wanted, "name"))) {
-            return true;
+        const char *name = json_string_value(json_object_get(one, "name"));
+        if (name && !json_object_get(names, name)) {
+            json_object_set_new(names, name, json_true());
+            json_array_append(groups, one);
         }
     }
-    return false;
 }
 
 static void set_node(json_t *page)
@@ -90,37 +92,34 @@ static void set_node(json_t *page)
 
 /* Adds what another document of the same job has in addition: processes, groups and bytes of
  * checkpoints of its node. */
-static void merge_page(json_t *job, const json_t *page)
+static void merge_page(json_t *job, json_t *names, const json_t *page)
 {
-    json_t *groups = json_object_get(job, "groups"), *one;
-    size_t i;
     json_array_extend(json_object_get(job, "processes"), json_object_get(page, "processes"));
     merge_checkpoint(json_object_get(job, "checkpoint"), json_object_get(page, "checkpoint"));
-    json_array_foreach(json_object_get(page, "groups"), i, one)
-    {
-        if (!has_group(groups, one)) {
-            json_array_append(groups, one);
-        }
-    }
+    merge_groups(json_object_get(job, "groups"), names, json_object_get(page, "groups"));
 }
 
 /* The document of a job, of those of its daemons, n > 0 of them, sorted. What is of the job as a
  * whole is taken from the newest epoch: a node that was cut off may answer, too. */
 static json_t *merge_job(json_t *const *pages, size_t n)
 {
+    json_t *names = json_object();
     size_t newest = 0;
+    rz_need_memory(names, "for the groups of a job");
     for (size_t i = 1; i < n; i++) {
         if (number_of(pages[i], "epoch") > number_of(pages[newest], "epoch")) {
             newest = i;
         }
     }
+    merge_groups(NULL, names, json_object_get(pages[newest], "groups"));
     for (size_t i = 0; i < n; i++) {
         bool again = i > 0 && number_of(pages[i], "node") == number_of(pages[i - 1], "node");
         set_node(pages[i]);
         if (i != newest && !again) {
-            merge_page(pages[newest], pages[i]);
+            merge_page(pages[newest], names, pages[i]);
         }
     }
+    json_decref(names);
     return pages[newest];
 }
 

@@ -59,6 +59,21 @@ const struct rz_top_event *rz_top_event(const struct rz_top *top, uint32_t i)
 
 /* ---- Nodes ---- */
 
+static int by_node(const void *a, const void *b)
+{
+    const struct rz_top_node *l = a, *r = b;
+    return (l->node > r->node) - (l->node < r->node);
+}
+
+static bool node_has_failed(const struct rz_top *top, uint32_t node)
+{
+    const struct rz_top_node wanted = {.node = node}, *found = NULL;
+    if (top->n_nodes > 0) {
+        found = bsearch(&wanted, top->nodes, top->n_nodes, sizeof(wanted), by_node);
+    }
+    return found && found->failed;
+}
+
 static void take_nodes(struct rz_top *top, const json_t *job)
 {
     const json_t *list = json_object_get(job, "nodes"), *one;
@@ -71,24 +86,14 @@ static void take_nodes(struct rz_top *top, const json_t *job)
         nodes[i].slots = (uint32_t)top_number(one, "slots");
         nodes[i].failed = strcmp(top_text(one, "state"), "failed") == 0;
         rz_printable_ascii(nodes[i].address, sizeof(nodes[i].address), top_text(one, "address"));
-        bool before = i < top->n_nodes ? top->nodes[i].failed : false;
-        if (nodes[i].failed && !before) {
+        if (nodes[i].failed && !node_has_failed(top, nodes[i].node)) {
             happened(top, true, "node %u failed", nodes[i].node);
         }
     }
+    qsort(nodes, n, sizeof(*nodes), by_node);
     free(top->nodes);
     top->nodes = nodes;
     top->n_nodes = (uint32_t)n;
-}
-
-static bool node_has_failed(const struct rz_top *top, uint32_t node)
-{
-    for (uint32_t i = 0; i < top->n_nodes; i++) {
-        if (top->nodes[i].node == node) {
-            return top->nodes[i].failed;
-        }
-    }
-    return false;
 }
 
 /* ---- Ranks ---- */

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """rzps: the reports of the daemons of running jobs, and which users may ask them."""
+import contextlib
 import json
 import os
 import signal
 import socket
 import subprocess
+import threading
 
 import launch_rig as rig
 
 RZPS = f"{rig.BUILD}/bin/rzps"
+RZTOP = f"{rig.BUILD}/bin/rztop"
 AGENT = """#!/bin/sh
 # HOST COMMAND, as ssh has it
 case $1 in
@@ -186,6 +189,50 @@ class Rzps(rig.LaunchTest):
         for words in (["--host", "a b"], ["--hostfile", "/no/such/file"], ["--host", "a", "--start-timeout", "0"],
                       ["--host", "a", "--ssh-args", "-4", "--launch-agent", "x"]):
             self.assertEqual(self.rzps(*words).returncode, 2, words)
+
+    @contextlib.contextmanager
+    def answered(self, job, node, **fields):
+        """Visitors of a daemon of this user that is none get such a page."""
+        page = {"schema": "rhizome.status.2", "job": job, "node": node, "epoch": 1, "program": "large", "phase": "run", "pid": 1, "seconds": 1.0,
+                "nodes": [], "ranks": [], "processes": [], "groups": [], **fields}
+        text = json.dumps(page, separators=(",", ":")).encode()
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(f"\0rhizome/{os.geteuid()}/{job}/{node}")
+        listener.listen(16)
+
+        def stay():
+            with contextlib.suppress(OSError):  # of its end
+                while True:
+                    visitor, _ = listener.accept()
+                    with visitor, contextlib.suppress(OSError):
+                        visitor.recv(100)
+                        visitor.sendall(text)
+        thread = threading.Thread(target=stay)
+        thread.start()
+        try:
+            yield
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            listener.close()
+
+    def test_many_nodes(self):
+        """Each node and each rank of a page is looked at once."""
+        job, n = f"feed{os.urandom(6).hex()}", 100000
+        with self.answered(job, 0, nodes=[{"node": i, "state": "alive"} for i in range(n)],
+                           ranks=[{"rank": i, "node": n - 1 - i, "incarnation": 1, "state": "alive"} for i in range(n)]):
+            self.assertRegex(self.rzps(job).stdout, rf"\n    0  alive .* {n - 1}\n(.*\n)*{n - 1}  alive .* 0\n")
+            if os.access(RZTOP, os.X_OK):
+                done = subprocess.run([RZTOP, "--once", job], capture_output=True, text=True, timeout=rig.HANG_S)
+                self.assertIn(f"ranks {n}: {n} runs   nodes {n}", done.stdout)
+
+    def test_many_groups(self):
+        """Each group of each page is looked at once."""
+        job, n = f"feed{os.urandom(6).hex()}", 200000
+        groups = lambda node: [{"name": f"{node}.{i}"} for i in range(n)] + [{"name": "both"}]
+        with self.answered(job, 0, groups=groups(0)), self.answered(job, 1, groups=groups(1)):
+            (shown,) = json.loads(self.rzps("--json", job).stdout)
+            self.assertEqual(len(shown["groups"]), 2 * n + 1)
 
     def test_bad_command_lines(self):
         self.assertEqual(self.rzps("--nonsense").returncode, 2)
