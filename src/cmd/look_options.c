@@ -97,13 +97,14 @@ void rz_look_options_close(struct rz_look_options *options, struct rz_look_hosts
 {
     rz_look_hosts_close(hosts);
     free(options->names);
+    json_decref(options->words);
     rz_layout_clear(&options->run.layout);
     rz_texts_clear(&options->run.agent);
 }
 
 /* ---- looks ---- */
 
-rz_status_t rz_look_options_take(const struct rz_look_options *options, struct rz_look_hosts *hosts,
+rz_status_t rz_look_options_take(struct rz_look_options *options, struct rz_look_hosts *hosts,
                                  const char *prefix, json_t **jobs)
 {
     json_t *pages = json_array();
@@ -112,6 +113,8 @@ rz_status_t rz_look_options_take(const struct rz_look_options *options, struct r
     if (hosts) {
         rz_look_hosts_take(hosts, pages);
     }
+    json_decref(options->words);
+    options->words = rz_look_words(pages);
     if (status == RZ_OK) {
         *jobs = rz_look_jobs(pages);
     }
@@ -119,7 +122,7 @@ rz_status_t rz_look_options_take(const struct rz_look_options *options, struct r
     return status;
 }
 
-rz_status_t rz_look_options_look(const struct rz_look_options *options, struct rz_look_hosts *hosts,
+rz_status_t rz_look_options_look(struct rz_look_options *options, struct rz_look_hosts *hosts,
                                  const char *prefix, json_t **jobs)
 {
     rz_time until = rz_clock_now() + options->run.start_timeout;
@@ -132,7 +135,7 @@ rz_status_t rz_look_options_look(const struct rz_look_options *options, struct r
     return rz_look_options_take(options, hosts, prefix, jobs);
 }
 
-/* ---- hosts that do not answer ---- */
+/* ---- hosts that do not answer, and pages that were passed over ---- */
 
 void rz_look_options_complain(const struct rz_look_options *options,
                               const struct rz_look_hosts *hosts, const char *speaker)
@@ -149,13 +152,19 @@ void rz_look_options_complain(const struct rz_look_options *options,
         }
         fprintf(stderr, "%s%s\n", *remedy ? "; " : "", remedy);
     }
+    for (size_t i = 0; i < json_array_size(options->words); i++) {
+        fprintf(stderr, "%s: %s\n", speaker, json_string_value(json_array_get(options->words, i)));
+    }
 }
 
-void rz_look_options_notice(const struct rz_look_hosts *hosts, char *text, size_t bytes)
+void rz_look_options_notice(const struct rz_look_options *options,
+                            const struct rz_look_hosts *hosts, char *text, size_t bytes)
 {
     struct rz_look_silent silent;
+    const char *passed = json_string_value(json_array_get(options->words, 0));
     *text = '\0';
     if (!hosts || !rz_look_hosts_silent(hosts, 0, &silent)) {
+        rz_printable_ascii(text, bytes, passed ? passed : "");
         return;
     }
     size_t used = (size_t)snprintf(text, bytes, "%s", silent.name);

@@ -15,6 +15,7 @@ struct rz_look_options {
     struct rz_rzrun_options run;
     bool all;           /* also jobs of other users */
     const char **names; /* [run.n_remote]: of the hosts that are not this machine */
+    json_t *words;      /* about pages that the last look has passed over (view/look.h) */
     char command[RZ_LOOK_PATH + 16];
 };
 
@@ -30,18 +31,21 @@ void rz_look_options_close(struct rz_look_options *options, struct rz_look_hosts
 /* A whole look, at this machine and at the hosts (NULL: none), which are waited for up to
  * --start-timeout. *jobs is an array of documents that the caller releases. RZ_ERR_SYSTEM: the
  * sockets of this machine cannot be listed. */
-rz_status_t rz_look_options_look(const struct rz_look_options *options, struct rz_look_hosts *hosts,
+rz_status_t rz_look_options_look(struct rz_look_options *options, struct rz_look_hosts *hosts,
                                  const char *prefix, json_t **jobs);
 
 /* The end of a look that rz_look_hosts_ask has begun. */
-rz_status_t rz_look_options_take(const struct rz_look_options *options, struct rz_look_hosts *hosts,
+rz_status_t rz_look_options_take(struct rz_look_options *options, struct rz_look_hosts *hosts,
                                  const char *prefix, json_t **jobs);
 
-/* Says for each silent host on standard error what is known, and what may be done. */
+/* Says for each silent host on standard error what is known, and what may be done; and which pages
+ * were passed over. */
 void rz_look_options_complain(const struct rz_look_options *options,
                               const struct rz_look_hosts *hosts, const char *speaker);
 
-/* The same in one line of text: "h2 does not answer: WORD"; "": all have answered. */
-void rz_look_options_notice(const struct rz_look_hosts *hosts, char *text, size_t bytes);
+/* The same in one line of text: "h2 does not answer: WORD"; "": all have answered. If all have, the
+ * first word about pages that were passed over. */
+void rz_look_options_notice(const struct rz_look_options *options,
+                            const struct rz_look_hosts *hosts, char *text, size_t bytes);
 
 #endif

@@ -158,7 +158,8 @@ static void take(struct rztop *rztop, rz_status_t status, json_t *jobs)
         rz_top_take(&rztop->top, job);
     }
     memcpy(rztop->job, rztop->top.job, sizeof(rztop->job));
-    rz_look_options_notice(rztop->hosts, rztop->view.notice, sizeof(rztop->view.notice));
+    rz_look_options_notice(&rztop->options.look, rztop->hosts, rztop->view.notice,
+                           sizeof(rztop->view.notice));
     json_decref(jobs);
 }
 

@@ -9,15 +9,25 @@
 
 #include <inttypes.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { SILENT_MAX_MS = 2000, AGAIN_MS = 10, OPEN_MAX = 256, FIRST_BYTES = 1 << 14 };
-/* Of one answer, and of all of other users together. */
+/* Of one answer, in bytes; of one of another user, which is longer than the page of any job. */
 #define ANSWER_MAX ((size_t)64 << 20)
-#define FOREIGN_MAX ((size_t)256 << 20)
+#define PAGE_MAX ((size_t)16 << 20)
+/* Of all answers of another user, and of all other users, in a look: the bytes of their texts and
+ * of the documents made of them. */
+#define USER_MAX ((size_t)256 << 20)
+#define FOREIGN_MAX ((size_t)512 << 20)
+/* At most what a list or an object takes, empty, and what is one more value or field of it. */
+enum { LIST_BYTES = 256, VALUE_BYTES = 96 };
+/* What a job can have (docs/bounds.md), with as many spawned processes as ranks; and the dynamic
+ * groups that a daemon knows. */
+enum { PAGE_NODES_MAX = 1024, PAGE_SLOTS_MAX = 2 * 65536, PAGE_GROUPS_MAX = 128 };
 /* After this time what has not answered is left out, however it delays its answer. */
 #define LOOK_BOUND (6 * RZ_SECOND)
 
@@ -183,14 +193,39 @@ json_t *rz_look_jobs(json_t *pages)
     return jobs;
 }
 
+json_t *rz_look_words(const json_t *pages)
+{
+    json_t *words = json_array(), *page;
+    size_t i;
+    rz_need_memory(words, "for words about documents");
+    json_array_foreach(pages, i, page)
+    {
+        json_t *text = json_object_get(page, "passed_over");
+        if (!*job_of(page) && json_is_string(text)) {
+            clean(text);
+            json_array_append(words, text);
+        }
+    }
+    return words;
+}
+
 /* ---- asking ---- */
+
+/* Another user who has daemons here. */
+struct look_user {
+    uid_t uid;
+    size_t bytes;    /* of its answers in this look: nothing that was read is forgotten */
+    size_t n_passed; /* pages that were passed over */
+    char why[200];   /* the first one of them */
+};
 
 enum ask_state { ASK_WAITS, ASK_READS, ASK_OVER };
 
 /* One daemon. */
 struct ask {
     struct rz_local_name name;
-    size_t turn; /* its number among those of its user */
+    struct look_user *user; /* NULL: the one that asks */
+    size_t turn;            /* its number among those of its user */
     enum ask_state state;
     int fd;
     char *text;
@@ -200,20 +235,16 @@ struct ask {
 
 struct look {
     struct ask *asks;
-    size_t n, open, foreign_bytes;
+    struct look_user *users; /* [n_users] */
+    size_t n, n_users, open, foreign_bytes;
     json_t *pages;
 };
-
-static bool ask_is_foreign(const struct ask *ask)
-{
-    return ask->name.uid != geteuid();
-}
 
 /* Own ones first, then those of all other users in turn: none can hide what another one has. */
 static int by_turn(const void *a, const void *b)
 {
     const struct ask *l = a, *r = b;
-    int order = (int)ask_is_foreign(l) - (int)ask_is_foreign(r);
+    int order = (l->user != NULL) - (r->user != NULL);
     order = order ? order : (l->turn > r->turn) - (l->turn < r->turn);
     return order ? order : (l->name.uid > r->name.uid) - (l->name.uid < r->name.uid);
 }
@@ -224,24 +255,93 @@ static void ask_end(struct look *look, struct ask *ask)
         rz_prompt_close(ask->fd);
         look->open--;
     }
-    look->foreign_bytes -= ask_is_foreign(ask) ? ask->room : 0;
     free(ask->text);
     ask->text = NULL;
     ask->room = 0;
     ask->state = ASK_OVER;
 }
 
+static void pass_over(const struct ask *ask, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void pass_over(const struct ask *ask, const char *format, ...)
+{
+    struct look_user *user = ask->user;
+    va_list arguments;
+    if (user->n_passed++ > 0) {
+        return;
+    }
+    int n = snprintf(user->why, sizeof(user->why),
+                     "a page of uid %u is passed over (job %016" PRIx64 ", node %u): it ",
+                     (unsigned)user->uid, ask->name.job, ask->name.node);
+    va_start(arguments, format);
+    vsnprintf(user->why + n, sizeof(user->why) - (size_t)n, format, arguments);
+    va_end(arguments);
+}
+
+/* False: it is too much of this user, or of all others. */
+static bool afford(struct look *look, const struct ask *ask, size_t bytes)
+{
+    if (!ask->user) {
+        return true;
+    }
+    if (bytes > USER_MAX - ask->user->bytes || bytes > FOREIGN_MAX - look->foreign_bytes) {
+        pass_over(ask, "takes more memory than pages of other users may");
+        return false;
+    }
+    ask->user->bytes += bytes;
+    look->foreign_bytes += bytes;
+    return true;
+}
+
+/* At most so many bytes does the document of this text take. */
+static size_t document_bytes(const char *text, size_t n)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        bytes += text[i] == '[' || text[i] == '{' ? LIST_BYTES + VALUE_BYTES
+                 : text[i] == ','                 ? VALUE_BYTES
+                                                  : 1;
+    }
+    return bytes;
+}
+
+/* Whether the page of another user may be one of a job. */
+static bool is_of_a_job(const struct ask *ask, const json_t *page)
+{
+    const struct {
+        const char *list;
+        size_t max;
+    } bounds[] = {{"nodes", PAGE_NODES_MAX},
+                  {"ranks", PAGE_SLOTS_MAX},
+                  {"processes", PAGE_SLOTS_MAX},
+                  {"groups", PAGE_GROUPS_MAX}};
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++) {
+        size_t n = json_array_size(json_object_get(page, bounds[i].list));
+        if (n > bounds[i].max) {
+            pass_over(ask, "says %zu %s, and no page of a job has more than %zu", n, bounds[i].list,
+                      bounds[i].max);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The document, if it is of the daemon that the name is of: of what it says of itself nothing else
- * can be checked. */
+ * can be checked but that a job can be so. */
 static void ask_take(struct look *look, struct ask *ask)
 {
     char number[17];
+    if (!afford(look, ask, document_bytes(ask->text, ask->n))) {
+        return;
+    }
     json_t *page = json_loadb(ask->text, ask->n, 0, NULL), *node = json_object_get(page, "node");
     snprintf(number, sizeof(number), "%016" PRIx64, ask->name.job);
     if (strcmp(job_of(page), number) == 0 && json_is_integer(node) &&
-        json_integer_value(node) == (json_int_t)ask->name.node) {
+        json_integer_value(node) == (json_int_t)ask->name.node &&
+        (!ask->user || is_of_a_job(ask, page))) {
         json_object_del(page, "uid");
-        if (ask_is_foreign(ask)) {
+        if (ask->user) {
             json_object_set_new(page, "uid", json_integer((json_int_t)ask->name.uid));
         }
         json_array_append(look->pages, page);
@@ -253,7 +353,11 @@ static void ask_take(struct look *look, struct ask *ask)
 static bool ask_grow(struct look *look, struct ask *ask)
 {
     size_t room = ask->room ? 2 * ask->room : FIRST_BYTES, more = room - ask->room;
-    if (room > ANSWER_MAX || (ask_is_foreign(ask) && look->foreign_bytes + more > FOREIGN_MAX)) {
+    if (ask->user && room > PAGE_MAX) {
+        pass_over(ask, "is longer than %zu MiB", PAGE_MAX >> 20);
+        return false;
+    }
+    if (room > ANSWER_MAX || !afford(look, ask, more)) {
         return false;
     }
     char *bigger = realloc(ask->text, room);
@@ -262,7 +366,6 @@ static bool ask_grow(struct look *look, struct ask *ask)
     }
     ask->text = bigger;
     ask->room = room;
-    look->foreign_bytes += ask_is_foreign(ask) ? more : 0;
     return true;
 }
 
@@ -330,32 +433,68 @@ static bool look_on(struct look *look)
     return waits || n > 0;
 }
 
+/* Appends what is to be said of pages that were passed over: a text of each user. */
+static void say_passed_over(const struct look *look)
+{
+    for (size_t i = 0; i < look->n_users; i++) {
+        const struct look_user *user = &look->users[i];
+        char more[64] = "";
+        if (user->n_passed == 0) {
+            continue;
+        }
+        if (user->n_passed > 1) {
+            snprintf(more, sizeof(more), "; %zu more are, too", user->n_passed - 1);
+        }
+        json_t *said = json_pack("{s:s+}", "passed_over", user->why, more);
+        rz_need_memory(said, "for words about documents");
+        json_array_append_new(look->pages, said);
+    }
+}
+
+/* A question to each daemon, of n names that are sorted by user. */
+static void look_prepare(struct look *look, const struct rz_local_name *names, size_t n,
+                         const char *prefix)
+{
+    size_t turn = 0;
+    look->asks = calloc(n + 1, sizeof(*look->asks));
+    look->users = calloc(n + 1, sizeof(*look->users));
+    rz_need_memory(look->asks && look->users, "for the daemons of this machine");
+    for (size_t i = 0; i < n; i++) {
+        bool same = i > 0 && names[i].uid == names[i - 1].uid, other = names[i].uid != geteuid();
+        turn = same ? turn + 1 : 0;
+        if (other && !same) {
+            look->users[look->n_users++].uid = names[i].uid;
+        }
+        if (!prefix || rz_local_begins(&names[i], prefix)) {
+            look->asks[look->n++] =
+                (struct ask){.name = names[i],
+                             .turn = turn,
+                             .user = other ? &look->users[look->n_users - 1] : NULL};
+        }
+    }
+    qsort(look->asks, look->n, sizeof(*look->asks), by_turn);
+}
+
 rz_status_t rz_look(const char *prefix, bool all_users, json_t *pages)
 {
     struct rz_local_name *names = NULL;
     struct look look = {.pages = pages};
-    size_t n = 0, turn = 0;
+    size_t n = 0;
     rz_time until = rz_clock_now() + LOOK_BOUND;
     rz_status_t status = rz_local_list(geteuid(), all_users, &names, &n);
     if (status != RZ_OK) {
         return status;
     }
-    look.asks = calloc(n + 1, sizeof(*look.asks));
-    rz_need_memory(look.asks, "for the daemons of this machine");
-    for (size_t i = 0; i < n; i++) {
-        turn = i > 0 && names[i].uid == names[i - 1].uid ? turn + 1 : 0;
-        if (!prefix || rz_local_begins(&names[i], prefix)) {
-            look.asks[look.n++] = (struct ask){.name = names[i], .turn = turn};
-        }
-    }
+    look_prepare(&look, names, n, prefix);
     free(names);
-    qsort(look.asks, look.n, sizeof(*look.asks), by_turn);
     while (look_on(&look) && rz_clock_now() < until) {
         ;
     }
     for (size_t i = 0; i < look.n; i++) {
         ask_end(&look, &look.asks[i]);
     }
+    say_passed_over(&look);
     free(look.asks);
+    free(look.users);
     return RZ_OK;
 }

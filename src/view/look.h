@@ -11,8 +11,9 @@
 /* Appends to the array `pages` the document of each daemon of the jobs whose number begins with
  * prefix (NULL: all), of this user or of all users; each is what the socket's owner says of its own
  * job, and has `uid`, the owner, if it is another user. A daemon that is silent for two seconds is
- * left out, as is what has not answered after six. RZ_ERR_SYSTEM: the sockets of
- * this machine cannot be listed. */
+ * left out, as is what has not answered after six. A page of another user that is none of a job, or
+ * takes too much memory (docs/bounds.md), is passed over: a document without a job says so, see
+ * rz_look_words. RZ_ERR_SYSTEM: the sockets of this machine cannot be listed. */
 rz_status_t rz_look(const char *prefix, bool all_users, json_t *pages);
 
 /* An array of one document for each job, sorted by their numbers, made of the documents of its
@@ -20,5 +21,9 @@ rz_status_t rz_look(const char *prefix, bool all_users, json_t *pages);
  * is one of a user. A node counts once, however often its document is there: a machine may have
  * several names. */
 json_t *rz_look_jobs(json_t *pages);
+
+/* What is to be said of pages that were passed over: an array of printable texts, one of each user
+ * and host. */
+json_t *rz_look_words(const json_t *pages);
 
 #endif

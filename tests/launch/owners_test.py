@@ -84,6 +84,13 @@ def answers(name, text):
     return work
 
 
+def page(job, **fields):
+    """A status document as a daemon of this job may write it."""
+    usual = {"schema": "rhizome.status.2", "job": job, "node": 0, "epoch": 1, "program": "theirs", "phase": "run", "pid": 1, "nodes": [], "ranks": [],
+             "processes": [], "groups": [], "seconds": 1.0}
+    return json.dumps({**usual, **fields}).encode()
+
+
 def trickles(name):
     """Visitors get a byte now and then, and never the end."""
     def work():
@@ -308,6 +315,32 @@ class Strangers(rig.LaunchTest):
         for shown in self.rzps("--all").stdout, self.rzps("--all", job).stdout, documents[1]["program"], documents[1]["phase"]:
             self.assertNotRegex(shown, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
         self.assertEqual(len(json.loads(self.rzps("--json", job).stdout)), 1)
+
+    def test_pages_that_no_job_has(self):
+        """Another user's pages are bounded; what is beyond is passed over in words, and the others are shown."""
+        begin = f"feed{os.urandom(5).hex()}"
+        many = lambda n: [{"node": i} for i in range(n)]
+        lists = page(f"{begin}04")[:-1] + b',"z":[' + b"[]," * 1000000 + b"0]}"
+        kinds = [("says 1025 nodes, and no page of a job has more than 1024", {"nodes": many(1025)}),
+                 ("says 131073 ranks, and no page of a job has more than 131072", {"ranks": many(131073)}),
+                 ("says 131073 processes, and no page of a job has more than 131072", {"processes": many(131073)}),
+                 ("says 129 groups, and no page of a job has more than 128", {"groups": [{"name": str(i)} for i in range(129)]}),
+                 ("takes more memory than pages of other users may", None), ("is longer than 16 MiB", {"program": "x" * (17 << 20)}),
+                 (None, {"nodes": many(1024), "groups": [{"name": str(i)} for i in range(128)]})]
+        for i, (_, fields) in enumerate(kinds):
+            job = f"{begin}{i:02x}"
+            self.stranger(answers(f"rhizome/{OTHER_UID}/{job}/0", lists if fields is None else page(job, **fields)))
+        for i, (word, _) in enumerate(kinds):
+            job = f"{begin}{i:02x}"
+            done = self.rzps("--all", job)
+            self.assertEqual(job in done.stdout, word is None, word)
+            self.assertEqual(done.returncode, 0 if word is None else 1)
+            said = f"rzps: a page of uid {OTHER_UID} is passed over (job {job}, node 0): it {word}\n"
+            self.assertIn(said if word else "", done.stderr)
+        last = f"{begin}{len(kinds) - 1:02x}"
+        done = self.rzps("--all", begin)
+        self.assertIn(last, done.stdout)
+        self.assertRegex(done.stderr, rf"^rzps: a page of uid {OTHER_UID} is passed over .*; {len(kinds) - 2} more are, too\n$")
 
     def test_only_the_owner_of_a_name_is_asked(self):
         """Root sees the job of another user when it has none of that number, and is told whose it is."""
