@@ -4,10 +4,12 @@
 #include "cli/cli.h"
 #include "cmd/look_options.h"
 #include "launch/host_options.h"
+#include "view/look.h"
 #include "view/look_serve.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Exit status. */
 enum { RZPS_GOOD = 0, RZPS_NO_JOB = 1, RZPS_SILENT = 3 };
@@ -249,6 +251,11 @@ static void show_all(const struct options *options, const json_t *jobs, const ch
     json_array_foreach(jobs, i, job)
     {
         if (prefix) {
+            if (n > 1) {
+                json_int_t uid = rz_look_user(job);
+                printf("\njob %s of uid %u\n", text_of(job, "job"),
+                       uid < 0 ? (unsigned)geteuid() : (unsigned)uid);
+            }
             show_job(job);
             if (options->waits) {
                 show_waits(job);

@@ -7,6 +7,7 @@
 #include "cmd/look_options.h"
 #include "launch/host_options.h"
 #include "port/clock.h"
+#include "view/look.h"
 #include "view/top_screen.h"
 #include "view/top_waits.h"
 
@@ -39,7 +40,9 @@ struct options {
 
 struct rztop {
     struct options options;
-    char job[20]; /* the number of the job, once it is found */
+    char job[20];      /* the number of the job, once it is found */
+    json_int_t uid;    /* and its user; -1: the one that looks */
+    char refused[300]; /* why none was chosen, of several; "": there is none */
     const char *prefix;
     struct rz_top top;
     struct rz_top_view view;
@@ -96,7 +99,10 @@ static const struct rz_cli_option table[] = {
      "Use no colours, as with the environment variable NO_COLOR. Nothing is said by a colour "
      "alone.",
      take_plain},
-    {"--all", "-a", NULL, "Also jobs of other users (they answer to root only).", take_all},
+    {"--all", "-a", NULL,
+     "Also jobs of other users (they answer to root only): one is shown if no job of yours fits, "
+     "and no other of theirs.",
+     take_all},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static const struct rz_cli_option *const more_tables[] = {rz_look_options_hosts,
@@ -111,31 +117,43 @@ static const struct rz_cli cli = {
         "elsewhere, detached or not: the state of each node and rank, iterations, what each rank "
         "waits for, failures and "
         "recoveries as they happen, the newest checkpoint, heartbeats, dynamic groups. JOB is its "
-        "number, or the first digits of it (rzps lists them); without it the newest job is shown. "
+        "number, or the first digits of it (rzps lists them); without it your newest job is shown. "
         "The key ? explains the keys.",
     .options = table,
     .more = more_tables,
-    .epilogue = "Exit status\n  0  the job was shown\n  1  there is no such job\n  2  bad command "
+    .epilogue = "Exit status\n  0  the job was shown\n  1  there is no such job, or not one "
+                "alone\n  2  bad command "
                 "line, or no terminal\n  9  standard output could not be written"};
 
 /* ---- The job ---- */
 
-/* The job to show: the one found before, or else the newest that fits. */
-static json_t *choose(const struct rztop *rztop, const json_t *jobs)
+static const char *text_of(const json_t *job)
 {
-    json_t *job, *newest = NULL;
-    double least = 0;
-    size_t i;
-    json_array_foreach(jobs, i, job)
-    {
-        const char *number = json_string_value(json_object_get(job, "job"));
-        double age = json_number_value(json_object_get(job, "seconds"));
-        if (rztop->job[0] ? number && strcmp(number, rztop->job) == 0 : !newest || age < least) {
-            newest = job;
-            least = age;
-        }
+    const char *number = json_string_value(json_object_get(job, "job"));
+    return number ? number : "";
+}
+
+static unsigned user_of(const json_t *job)
+{
+    json_int_t uid = rz_look_user(job);
+    return uid < 0 ? (unsigned)geteuid() : (unsigned)uid;
+}
+
+/* The job to show: the one found before, or else the one that the user means. */
+static const json_t *choose(struct rztop *rztop, const json_t *jobs)
+{
+    if (rztop->job[0]) {
+        return rz_look_find(jobs, rztop->job, rztop->uid);
     }
-    return newest;
+    struct rz_look_choice choice = rz_look_choose(jobs, rztop->prefix != NULL);
+    if (!choice.job && choice.n > 1) {
+        snprintf(rztop->refused, sizeof(rztop->refused),
+                 "%zu jobs begin with '%s', as %s of uid %u and %s of uid %u; give more digits "
+                 "(rzps shows them), or call rztop as the user of the job",
+                 choice.n, rztop->prefix ? rztop->prefix : "", text_of(choice.two[0]),
+                 user_of(choice.two[0]), text_of(choice.two[1]), user_of(choice.two[1]));
+    }
+    return choice.job;
 }
 
 static const char *number_of(const struct rztop *rztop)
@@ -153,10 +171,11 @@ static void take(struct rztop *rztop, rz_status_t status, json_t *jobs)
                  "the sockets of this machine cannot be listed: is /proc mounted?");
         return;
     }
-    json_t *job = choose(rztop, jobs);
+    const json_t *job = choose(rztop, jobs);
     if (job || !rztop->hosts || !rz_look_hosts_silent(rztop->hosts, 0, &silent)) {
         rz_top_take(&rztop->top, job);
     }
+    rztop->uid = rztop->top.foreign ? (json_int_t)rztop->top.uid : -1;
     memcpy(rztop->job, rztop->top.job, sizeof(rztop->job));
     rz_look_options_notice(&rztop->options.look, rztop->hosts, rztop->view.notice,
                            sizeof(rztop->view.notice));
@@ -475,7 +494,12 @@ int main(int argc, char **argv)
     look(&rztop);
     if (!rztop.top.known) {
         rz_look_options_complain(&rztop.options.look, rztop.hosts, cli.name);
-        fprintf(stderr, "rztop: no job here begins with '%s'\n", rztop.prefix ? rztop.prefix : "");
+        if (rztop.refused[0]) {
+            fprintf(stderr, "rztop: %s\n", rztop.refused);
+        } else {
+            fprintf(stderr, "rztop: no job here begins with '%s'\n",
+                    rztop.prefix ? rztop.prefix : "");
+        }
         status = RZTOP_NO_JOB;
     } else if (rztop.options.once) {
         print_once(&rztop);

@@ -38,8 +38,8 @@ static json_int_t number_of(const json_t *page, const char *key)
     return json_integer_value(json_object_get(page, key));
 }
 
-/* Set by rz_look: the user, if it is not the one that looks. */
-static json_int_t user_of(const json_t *page)
+/* Set by rz_look. */
+json_int_t rz_look_user(const json_t *page)
 {
     const json_t *uid = json_object_get(page, "uid");
     return json_is_integer(uid) ? json_integer_value(uid) : -1;
@@ -58,7 +58,8 @@ static int by_daemon(const void *a, const void *b)
     json_int_t nodes[] = {number_of(l, "node"), number_of(r, "node")};
     json_int_t epochs[] = {number_of(r, "epoch"), number_of(l, "epoch")};
     int order = strcmp(job_of(l), job_of(r));
-    order = order ? order : (user_of(l) > user_of(r)) - (user_of(l) < user_of(r));
+    order =
+        order ? order : (rz_look_user(l) > rz_look_user(r)) - (rz_look_user(l) < rz_look_user(r));
     order = order ? order : (nodes[0] > nodes[1]) - (nodes[0] < nodes[1]);
     return order ? order : (epochs[0] > epochs[1]) - (epochs[0] < epochs[1]);
 }
@@ -184,13 +185,54 @@ json_t *rz_look_jobs(json_t *pages)
     qsort(sorted, n, sizeof(*sorted), by_daemon);
     for (size_t from = 0, to = 0; from < n; from = to) {
         while (to < n && strcmp(job_of(sorted[to]), job_of(sorted[from])) == 0 &&
-               user_of(sorted[to]) == user_of(sorted[from])) {
+               rz_look_user(sorted[to]) == rz_look_user(sorted[from])) {
             to++;
         }
         json_array_append(jobs, merge_job(sorted + from, to - from));
     }
     free(sorted);
     return jobs;
+}
+
+static double age_of(const json_t *job)
+{
+    return json_number_value(json_object_get(job, "seconds"));
+}
+
+struct rz_look_choice rz_look_choose(const json_t *jobs, bool named)
+{
+    struct rz_look_choice choice = {.job = NULL};
+    const json_t *newest = NULL;
+    json_t *job;
+    bool own = false;
+    size_t i;
+    json_array_foreach(jobs, i, job) own |= rz_look_user(job) < 0;
+    json_array_foreach(jobs, i, job)
+    {
+        if (own != (rz_look_user(job) < 0)) {
+            continue;
+        }
+        if (choice.n < 2) {
+            choice.two[choice.n] = job;
+        }
+        choice.n++;
+        newest = !newest || age_of(job) < age_of(newest) ? job : newest;
+    }
+    choice.job = choice.n == 1 || (own && !named) ? newest : NULL;
+    return choice;
+}
+
+const json_t *rz_look_find(const json_t *jobs, const char *number, json_int_t uid)
+{
+    json_t *job;
+    size_t i;
+    json_array_foreach(jobs, i, job)
+    {
+        if (rz_look_user(job) == uid && strcmp(job_of(job), number) == 0) {
+            return job;
+        }
+    }
+    return NULL;
 }
 
 json_t *rz_look_words(const json_t *pages)

@@ -22,6 +22,24 @@ rz_status_t rz_look(const char *prefix, bool all_users, json_t *pages);
  * several names. */
 json_t *rz_look_jobs(json_t *pages);
 
+/* Which of the jobs of rz_look_jobs is meant. This user's jobs come first; those of others count
+ * only if this user has none there: any user may claim any number, and any age. */
+struct rz_look_choice {
+    const json_t *job;    /* borrowed; NULL: none, or not one alone */
+    const json_t *two[2]; /* the first two that fit */
+    size_t n;             /* how many fit */
+};
+
+/* named: the jobs are those whose number begins as it was given, and one alone must be there.
+ * Otherwise of this user's jobs the newest is chosen, and one of others if it is alone. */
+struct rz_look_choice rz_look_choose(const json_t *jobs, bool named);
+
+/* The job of this number and user (-1: the one that asks); borrowed, or NULL. */
+const json_t *rz_look_find(const json_t *jobs, const char *number, json_int_t uid);
+
+/* The user of a document, if it is not the one that asks; or -1. */
+json_int_t rz_look_user(const json_t *job);
+
 /* What is to be said of pages that were passed over: an array of printable texts, one of each user
  * and host. */
 json_t *rz_look_words(const json_t *pages);

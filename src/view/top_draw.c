@@ -177,7 +177,7 @@ void rz_top_ranks_text(const struct rz_top_rank *const *ranks, uint32_t n, char 
 static void draw_title(const struct rz_top *top, const struct rz_top_view *view,
                        struct rz_top_screen *screen)
 {
-    char age[32], right[80];
+    char age[32], right[80], user[24] = "";
     bool detached = top->detached[0] && strcmp(top->detached, "no") != 0;
     rz_top_age_text(top->age_s, age, sizeof(age));
     snprintf(right, sizeof(right), "%s%s  %s ", view->paused ? "PAUSED  " : "",
@@ -188,9 +188,12 @@ static void draw_title(const struct rz_top *top, const struct rz_top_view *view,
     bar(screen, 0);
     uint32_t n = (uint32_t)strlen(right);
     uint32_t at = n < screen->columns ? screen->columns - n : 0; /* of what is at the right */
-    uint32_t room = at > TITLE_WORDS ? at - TITLE_WORDS : 0;
-    rz_top_put(screen, 0, 1, RZ_TOP_BAR, "rztop  %.*s  job %.8s", (int)room, top->program,
-               top->job);
+    if (top->foreign) {
+        snprintf(user, sizeof(user), " of uid %u", top->uid);
+    }
+    uint32_t words = TITLE_WORDS + (uint32_t)strlen(user), room = at > words ? at - words : 0;
+    rz_top_put(screen, 0, 1, RZ_TOP_BAR, "rztop  %.*s  job %.8s%s", (int)room, top->program,
+               top->job, user);
     rz_top_put(screen, 0, at > 0 ? at - 1 : 0, RZ_TOP_BAR, " %s", right);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/no_memory.h"
 #include "base/printable.h"
+#include "view/look.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -364,6 +365,8 @@ static void take_constants(struct rz_top *top, const json_t *job)
     top->hb_timeout_s = top_real(detection, "hb_timeout_seconds");
     top->hb_bytes_per_s = top_real(detection, "heartbeat_bytes_per_second");
     top->age_s = top_real(job, "seconds");
+    top->foreign = rz_look_user(job) >= 0;
+    top->uid = top->foreign ? (uint32_t)rz_look_user(job) : 0;
 }
 
 static void take_result(struct rz_top *top, const json_t *job)

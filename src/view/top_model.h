@@ -78,6 +78,8 @@ struct rz_top {
     bool ended; /* a detached job is over, and its daemons keep the result */
     int status; /* the exit status, if it has ended */
     char job[20], program[80], phase[12], detached[12], detector[8];
+    bool foreign; /* it is a job of user `uid`, who is not the one that looks */
+    uint32_t uid;
     double age_s, hb_period_s, hb_timeout_s, hb_bytes_per_s;
     uint32_t epoch;
     uint64_t generation, checkpoint_bytes; /* generation 0: there is no checkpoint */

@@ -39,14 +39,14 @@ def table():
 class Stranger:
     """A child that is another user, does `work` and then stays until the test ends; `work` is done when this returns."""
 
-    def __init__(self, test, work):
+    def __init__(self, test, work, uid=OTHER_UID):
         read, write = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             try:
                 os.setgroups([])
-                os.setgid(OTHER_UID)
-                os.setuid(OTHER_UID)
+                os.setgid(uid)
+                os.setuid(uid)
                 stay = work()
                 os.write(write, b"x")
                 while stay is not None:
@@ -262,8 +262,8 @@ class Strangers(rig.LaunchTest):
             subprocess.run([rig.RZRUN, "--end", job], capture_output=True, timeout=rig.HANG_S)
         super().tearDown()
 
-    def stranger(self, work):
-        self.strangers.append(Stranger(self, work))
+    def stranger(self, work, **options):
+        self.strangers.append(Stranger(self, work, **options))
 
     def rzps(self, *arguments):
         return subprocess.run([f"{rig.BUILD}/bin/rzps", *arguments], capture_output=True, text=True, timeout=rig.HANG_S)
@@ -315,6 +315,26 @@ class Strangers(rig.LaunchTest):
         for shown in self.rzps("--all").stdout, self.rzps("--all", job).stdout, documents[1]["program"], documents[1]["phase"]:
             self.assertNotRegex(shown, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
         self.assertEqual(len(json.loads(self.rzps("--json", job).stdout)), 1)
+
+    def test_the_job_that_rztop_shows(self):
+        """One's own job of a number; without one that of another user, who is named, if no third user claims the number."""
+        if not os.path.exists(f"{rig.BUILD}/bin/rztop"):
+            self.skipTest("built without curses")
+        rztop = lambda *words: subprocess.run([f"{rig.BUILD}/bin/rztop", "--once", "--all", *words], capture_output=True, text=True, timeout=rig.HANG_S)
+        job, free = self.detached(), f"feed{os.urandom(6).hex()}"
+        for number in job, free:
+            self.stranger(answers(f"rhizome/{OTHER_UID}/{number}/0", page(number, epoch=9, seconds=0.0)))
+        for words in [job], []:
+            shown = rztop(*words).stdout
+            self.assertIn("rztop  launch_waits  job ", shown)
+            self.assertNotIn("theirs", shown)
+        self.assertIn(f"rztop  theirs  job {free[:8]} of uid {OTHER_UID} ", rztop(free).stdout)
+        self.stranger(answers(f"rhizome/{OTHER_UID - 1}/{free}/0", page(free)), uid=OTHER_UID - 1)
+        refused = rztop(free)
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        self.assertIn(f"2 jobs begin with '{free}', as {free} of uid {OTHER_UID - 1} and {free} of uid {OTHER_UID}; give more digits", refused.stderr)
+        both = self.rzps("--all", free).stdout
+        self.assertRegex(both, rf"\njob {free} of uid {OTHER_UID - 1}\n(.*\n)*job {free} of uid {OTHER_UID}\n")
 
     def test_pages_that_no_job_has(self):
         """Another user's pages are bounded; what is beyond is passed over in words, and the others are shown."""

@@ -9,6 +9,7 @@ import signal
 import subprocess
 
 import launch_rig as rig
+import owners_test
 
 RZTOP = f"{rig.BUILD}/bin/rztop"
 
@@ -123,6 +124,25 @@ class Top(rig.LaunchTest):
         self.await_screen("OVER", "no daemon answers any more")
         self.tmux("send-keys", "q")
         self.await_screen("ended with 0")
+
+    def test_another_user_takes_the_number(self):
+        """The view stays with the job of its user."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to be another user")
+        run = self.begin(rig.program("launch_waits"), "receive", processes=2, nodes=1)
+        job = self.job()
+        self.open(job, "--all", "--every", "200ms")
+        self.await_screen("rztop  launch_waits", "ranks 2: 2 waits")
+        page = owners_test.page(job, epoch=9, seconds=0.0, detached="over", result={"status": 0, "cause": "all is well", "age_seconds": 1.0})
+        stranger = owners_test.Stranger(self, owners_test.answers(f"rhizome/{owners_test.OTHER_UID}/{job}/0", page))
+        self.addCleanup(stranger.end)
+        seen = set()  # the first lines, which have the age: so many looks have passed
+        self.assertTrue(rig.await_true(lambda: seen.add(self.screen()[0]) or len(seen) > 5), "the age does not grow")
+        self.assertEqual([line for line in seen if not line.startswith(f" rztop  launch_waits  job {job[:8]} ")], [])
+        self.assertNotIn("all is well", "\n".join(self.screen()))
+        self.end(run)
+        lines = self.await_screen("OVER", "no daemon answers any more")
+        self.assertIn("launch_waits", lines[0])
 
     def test_without_a_terminal(self):
         run = self.begin(rig.program("launch_waits"), "receive", processes=2, nodes=1)

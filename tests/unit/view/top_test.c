@@ -555,6 +555,65 @@ static void documents_of_several_jobs_and_of_none(void **state)
     json_decref(pages);
 }
 
+static json_t *job_named(const char *number, int uid, double seconds)
+{
+    json_t *job = json_pack("{s:s, s:f}", "job", number, "seconds", seconds);
+    if (uid >= 0) {
+        json_object_set_new(job, "uid", json_integer(uid));
+    }
+    return job;
+}
+
+/* Whatever others claim of number and age, one's own jobs come first. */
+static void the_job_that_is_meant(void **state)
+{
+    (void)state;
+    json_t *jobs = json_pack("[o,o,o,o]", job_named("aa", -1, 20), job_named("aa", 7, 0.1),
+                             job_named("ab", -1, 10), job_named("ac", 8, 0.1));
+    json_t *own[] = {json_array_get(jobs, 0), json_array_get(jobs, 2)};
+    json_t *others[] = {json_array_get(jobs, 1), json_array_get(jobs, 3)};
+    assert_ptr_equal(rz_look_choose(jobs, false).job, own[1]);
+    struct rz_look_choice choice = rz_look_choose(jobs, true);
+    assert_null(choice.job);
+    assert_int_equal(choice.n, 2);
+    assert_ptr_equal(choice.two[0], own[0]);
+    assert_ptr_equal(choice.two[1], own[1]);
+    assert_ptr_equal(rz_look_find(jobs, "aa", -1), own[0]);
+    assert_ptr_equal(rz_look_find(jobs, "aa", 7), others[0]);
+    assert_null(rz_look_find(jobs, "ac", -1));
+    json_array_remove(jobs, 2);
+    assert_ptr_equal(rz_look_choose(jobs, true).job, own[0]);
+    json_array_remove(jobs, 0);
+    for (int named = 0; named < 2; named++) {
+        choice = rz_look_choose(jobs, named);
+        assert_null(choice.job);
+        assert_ptr_equal(choice.two[0], others[0]);
+        assert_ptr_equal(choice.two[1], others[1]);
+    }
+    json_array_remove(jobs, 0);
+    assert_ptr_equal(rz_look_choose(jobs, false).job, others[1]);
+    json_array_clear(jobs);
+    assert_null(rz_look_choose(jobs, false).job);
+    json_decref(jobs);
+}
+
+static void the_user_of_a_foreign_job_is_named(void **state)
+{
+    struct rz_top top = {.known = false};
+    struct rz_top_view view = {.page = RZ_TOP_PAGE_MAP};
+    json_t *job = document(2, 4, 10);
+    (void)state;
+    json_object_set_new(job, "uid", json_integer(1002));
+    json_object_set_new(job, "program",
+                        json_string("a-program-of-a-name-that-is-too-long-to-show"));
+    take(&top, job);
+    char *text = screen_text(&top, &view, 24, 80);
+    assert_non_null(strstr(text, "a-name-that-is-too-long  job 01234567 of uid 1002"));
+    assert_non_null(strstr(text, " 10.0 s\n"));
+    free(text);
+    rz_top_clear(&top);
+}
+
 /* Names of fields are printed, too. */
 static void documents_for_a_terminal(void **state)
 {
@@ -611,6 +670,8 @@ int main(void)
         cmocka_unit_test(a_node_that_was_asked_twice),
         cmocka_unit_test(a_node_that_was_cut_off_does_not_speak_for_the_job),
         cmocka_unit_test(documents_of_several_jobs_and_of_none),
+        cmocka_unit_test(the_job_that_is_meant),
+        cmocka_unit_test(the_user_of_a_foreign_job_is_named),
         cmocka_unit_test(documents_for_a_terminal),
         cmocka_unit_test(hosts_that_do_not_answer_are_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
