@@ -42,7 +42,7 @@ void rz_printable_ascii(char *to, size_t bytes, const char *from)
     for (; *from && n + 1 < bytes; from++) {
         unsigned char c = (unsigned char)*from;
         if (c < 0x80) {
-            to[n++] = c >= ' ' && c != 0x7f ? (char)c : '?';
+            to[n++] = (char)(c >= ' ' && c != 0x7f ? c : '?');
         } else if (c >= 0xc0) {
             to[n++] = '?'; /* one for each character beyond ASCII */
         }
