@@ -83,6 +83,7 @@ static int not_opened(const char *what, rz_status_t status)
 static int engine_open(void)
 {
     rz_layers_register();
+    rz_streams_fill();
     rz_engine.wake_at = RZ_TIME_NEVER;
     rz_info_keep_maxprocs();
     rz_status_t status = rz_restore_open_link(&rz_engine.link);

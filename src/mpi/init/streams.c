@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets line buffering on standard output, on request.
+ * Keeps the numbers of the standard streams; sets line buffering on standard output, on request.
  */
 #include "mpi/init/streams.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -11,6 +12,17 @@
 #include <unistd.h>
 
 #define USUAL_BUFFER_BYTES 4096 /* the size of the C library's buffer for a pipe */
+
+/* Each is the lowest number that is free. */
+void rz_streams_fill(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            /* the other way round: EBADF, as before */
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
 
 void rz_streams_settle(void)
 {
