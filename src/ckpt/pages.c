@@ -54,6 +54,34 @@ uint64_t rz_pages_hash(const struct rz_page_hash *hashes, size_t bytes)
     return hash;
 }
 
+struct rz_pages_sum *rz_pages_sum_begin(size_t bytes)
+{
+    XXH3_state_t *state = XXH3_createState();
+    if (state) {
+        XXH3_64bits_reset_withSeed(state, bytes);
+    }
+    return (struct rz_pages_sum *)state;
+}
+
+void rz_pages_sum_add(struct rz_pages_sum *sum, const struct rz_page_hash *hashes, size_t n)
+{
+    XXH3_64bits_update((XXH3_state_t *)sum, hashes, n * sizeof(*hashes));
+    xxh_called();
+}
+
+uint64_t rz_pages_sum_end(struct rz_pages_sum *sum)
+{
+    uint64_t hash = XXH3_64bits_digest((XXH3_state_t *)sum);
+    xxh_called();
+    rz_pages_sum_free(sum);
+    return hash;
+}
+
+void rz_pages_sum_free(struct rz_pages_sum *sum)
+{
+    XXH3_freeState((XXH3_state_t *)sum);
+}
+
 uint64_t rz_pages_look(const void *at, size_t bytes, struct rz_page_hash *hashes)
 {
     struct rz_page_hash batch[CHECKSUM_BATCH];

@@ -40,6 +40,14 @@ uint64_t rz_pages_hash(const struct rz_page_hash *hashes, size_t bytes);
  * its pages. */
 uint64_t rz_pages_look(const void *at, size_t bytes, struct rz_page_hash *hashes);
 
+/* The same in parts: the checksums of the next n pages, in order; at last the checksum, which frees
+ * the sum. NULL: no memory. rz_pages_sum_free: without its end; NULL: nothing. */
+struct rz_pages_sum;
+struct rz_pages_sum *rz_pages_sum_begin(size_t bytes);
+void rz_pages_sum_add(struct rz_pages_sum *sum, const struct rz_page_hash *hashes, size_t n);
+uint64_t rz_pages_sum_end(struct rz_pages_sum *sum);
+void rz_pages_sum_free(struct rz_pages_sum *sum);
+
 /* The first run of pages in the bitmap at or after *page: true, *page its first one and *n their
  * number; false: there is none up to `pages`. */
 bool rz_pages_next_run(const uint8_t *bitmap, size_t pages, size_t *page, size_t *n);

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -114,6 +115,35 @@ uint64_t rz_control_group_memory_left(const char *groups_file, const char *folde
     uint64_t least = UINT64_MAX;
     rz_control_groups(groups_file, folder, "memory", group_memory, &least);
     return least;
+}
+
+static uint64_t machine_memory_left(void)
+{
+    char line[128];
+    unsigned long long kib, memory = UINT64_MAX >> 10, swap = 0;
+    FILE *f = fopen("/proc/meminfo", "re");
+    while (f && fgets(line, sizeof(line), f)) {
+        if (sscanf(line, "MemAvailable: %llu", &kib) == 1) {
+            memory = kib;
+        } else if (sscanf(line, "SwapFree: %llu", &kib) == 1) {
+            swap = kib;
+        }
+    }
+    if (f) {
+        fclose(f);
+    }
+    return memory < UINT64_MAX >> 10 ? (memory + swap) << 10 : UINT64_MAX;
+}
+
+uint64_t rz_memory_left(void)
+{
+    const char *text = getenv("RZ_TEST_MEMORY_LEFT");
+    if (text) {
+        return strtoull(text, NULL, 10);
+    }
+    uint64_t left = machine_memory_left();
+    uint64_t group = rz_control_group_memory_left(RZ_CONTROL_GROUPS_FILE, RZ_CONTROL_GROUPS_FOLDER);
+    return group < left ? group : left;
 }
 
 uint64_t rz_memory_kills(void)

@@ -25,6 +25,10 @@ size_t rz_control_group_words(const char *path, const char *file, char (*words)[
  * UINT64_MAX: no group has a limit. */
 uint64_t rz_control_group_memory_left(const char *groups_file, const char *folder);
 
+/* The bytes that this process can still take: of this machine, with its free swap space, and of its
+ * groups. RZ_TEST_MEMORY_LEFT: a hook for tests. UINT64_MAX: it cannot be found. */
+uint64_t rz_memory_left(void);
+
 /* How many processes the kernel has killed on this machine for lack of memory, of it or of a group,
  * since it runs (/proc/vmstat); UINT64_MAX: it does not say. */
 uint64_t rz_memory_kills(void);

@@ -168,6 +168,12 @@ bool rz_memory_holds(int fd, uint64_t bytes)
     return (kept || is_unsealed(fd)) && fstat(fd, &stat) == 0 && (uint64_t)stat.st_size >= bytes;
 }
 
+bool rz_memory_is_backed(int fd, uint64_t bytes)
+{
+    struct stat stat;
+    return fstat(fd, &stat) == 0 && (uint64_t)stat.st_blocks >= bytes / 512 + (bytes % 512 != 0);
+}
+
 static int memory_protection(bool writable)
 {
     return PROT_READ | (writable ? PROT_WRITE : 0);

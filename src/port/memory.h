@@ -61,6 +61,10 @@ void rz_memory_keep_apart(void *from, size_t bytes);
  * too. */
 bool rz_memory_holds(int fd, uint64_t bytes);
 
+/* Whether the memory has pages for so many bytes, in RAM or swapped out; what has holes may be of
+ * any size, and costs its maker nothing. */
+bool rz_memory_is_backed(int fd, uint64_t bytes);
+
 void rz_memory_unmap(void *at, size_t bytes);
 
 #endif

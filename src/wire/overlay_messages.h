@@ -10,7 +10,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_OVERLAY_VERSION 14
+#define RZ_OVERLAY_VERSION 15
 
 /* The largest message. */
 #define RZ_OVERLAY_FRAME_MAX (4u << 20)
@@ -34,7 +34,8 @@
            piece */ \
     MESSAGE(PIECE_KEPT, piece_kept) U32(epoch) U64(generation) U32(rank) END(PIECE_KEPT, piece_kept) \
     MESSAGE(GET_PIECE, get_piece) U32(epoch) U64(generation) U32(rank) END(GET_PIECE, get_piece) \
-    MESSAGE(PIECE_GONE, piece_gone) U32(epoch) U64(generation) U32(rank) END(PIECE_GONE, piece_gone) /* or it is damaged */ \
+    MESSAGE(PIECE_GONE, piece_gone) U32(epoch) U64(generation) U32(rank) U32(no_memory) \
+        END(PIECE_GONE, piece_gone)                 /* or it is damaged; no_memory: 1 its keeper has none */ \
     MESSAGE(SHARE, share) U32(epoch) U64(generation) U32(rank) U64(total) U64(hash) U32(chunk) U64(offset) BYTES(data) \
         END(SHARE, share) /* part of a chunk of a piece, for the receiver's parity (proto/commit/stripes.h); \
            KEPT when it is complete */ \

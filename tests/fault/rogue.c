@@ -8,9 +8,11 @@
  * WHEN: early (before MPI_Init, in place of it), loop (between collectives), left (after
  * MPI_Finalize); revoke: as loop, and each message is the revocation of another communicator, which
  * is none; lines: the same, and each message asks for a line to the daemon, of which the rogue lets
- * go of none. Messages that MPI itself allows to end others (MPI_Abort) are not sent.
+ * go of none; sparse, large: the same, and each is a checkpoint piece, of 64 TiB without memory, or
+ * of 8 MiB with it. Messages that MPI itself allows to end others (MPI_Abort) are not sent.
  */
 #include "base/random.h"
+#include "ckpt/pages.h"
 #include "wire/link_messages.h"
 #include "wire/spawn_order.h"
 
@@ -40,7 +42,7 @@ enum {
 
 static struct rz_random dice;
 static int link_fd = -1;
-static bool revokes, asks_for_lines; /* and says nothing else */
+static bool revokes, asks_for_lines, stores_holes, stores_much; /* and says nothing else */
 static uint32_t n_ranks, own_rank;
 static uint8_t bytes[BYTES_MAX], out[BYTES_MAX + 64];
 static char text[BYTES_MAX];
@@ -298,7 +300,7 @@ static int any_fds(int fds[FDS_MAX])
 }
 
 /* False: the daemon has closed the link. */
-static bool put(const void *data, size_t n)
+static bool put_with(const void *data, size_t n, const int *fds, int n_fds)
 {
     union {
         struct cmsghdr header;
@@ -306,7 +308,6 @@ static bool put(const void *data, size_t n)
     } control = {.room = {0}};
     struct iovec vector = {.iov_base = (void *)data, .iov_len = n};
     struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
-    int fds[FDS_MAX], n_fds = any_fds(fds);
     if (n_fds > 0) {
         message.msg_control = &control;
         message.msg_controllen = CMSG_SPACE((size_t)n_fds * sizeof(int));
@@ -315,11 +316,46 @@ static bool put(const void *data, size_t n)
         control.header.cmsg_len = CMSG_LEN((size_t)n_fds * sizeof(int));
         memcpy(CMSG_DATA(&control.header), fds, (size_t)n_fds * sizeof(int));
     }
-    ssize_t done = sendmsg(link_fd, &message, MSG_NOSIGNAL);
+    return sendmsg(link_fd, &message, MSG_NOSIGNAL) >= 0;
+}
+
+static bool put(const void *data, size_t n)
+{
+    int fds[FDS_MAX], n_fds = any_fds(fds);
+    bool open = put_with(data, n, fds, n_fds);
     for (int i = 0; i < n_fds; i++) {
         close(fds[i]);
     }
-    return done >= 0;
+    return open;
+}
+
+static uint64_t hash_of(int fd, size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    uint64_t hash = at == MAP_FAILED ? 0 : rz_pages_look(at, bytes, NULL);
+    munmap(at, bytes);
+    return hash;
+}
+
+/* The next piece of each epoch that there may be; one of them is this one. */
+static bool store_pieces(void)
+{
+    const uint64_t bytes = UINT64_C(1) << (stores_holes ? 46 : 23);
+    struct rz_link_message message = {.type = RZ_LINK_STORE,
+                                      .store = {.number = 1, .bytes = bytes}};
+    int fd = memfd_create("rogue", MFD_ALLOW_SEALING);
+    if (fd < 0 || ftruncate(fd, (off_t)bytes) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0 ||
+        (stores_much && posix_fallocate(fd, 0, (off_t)bytes) != 0)) {
+        perror("rogue: memory");
+        exit(3);
+    }
+    message.store.hash = stores_much ? hash_of(fd, bytes) : 1;
+    for (; message.store.epoch < 3; message.store.epoch++) {
+        put_with(out, rz_link_encode(&message, out, RZ_LINK_MESSAGE_MAX), &fd, 1);
+    }
+    alarm(0);
+    pause(); /* its daemon ends it when they were copied */
+    return false;
 }
 
 /* One message; most are such that more can follow. */
@@ -335,6 +371,9 @@ static bool say_something(void)
         message.group_join.question = rz_random_next(&dice);
         size_t asked = rz_link_encode(&message, out, RZ_LINK_MESSAGE_MAX);
         return send(link_fd, out, asked, MSG_NOSIGNAL) >= 0;
+    }
+    if (stores_holes || stores_much) {
+        return store_pieces();
     }
     uint32_t how = below(64);
     size_t n = 0, max = how == 62 ? BYTES_MAX : RZ_LINK_MESSAGE_MAX;
@@ -461,13 +500,16 @@ int main(int argc, char **argv)
 {
     const char *rank = getenv("RZ_RANK"), *fd = getenv("RZ_LINK_FD");
     if (argc != 4 || !rank || !fd) {
-        fprintf(stderr, "rzrun ... rogue SEED MESSAGES early|loop|left|revoke|lines\n");
+        fprintf(stderr,
+                "rzrun ... rogue SEED MESSAGES early|loop|left|revoke|lines|sparse|large\n");
         return 2;
     }
     int messages = atoi(argv[2]);
     bool early = strcmp(argv[3], "early") == 0, left = strcmp(argv[3], "left") == 0;
     revokes = strcmp(argv[3], "revoke") == 0;
     asks_for_lines = strcmp(argv[3], "lines") == 0;
+    stores_holes = strcmp(argv[3], "sparse") == 0;
+    stores_much = strcmp(argv[3], "large") == 0;
     own_rank = (uint32_t)atoi(rank);
     n_ranks = RANKS;
     bool rogue = is_rogue((int)own_rank);

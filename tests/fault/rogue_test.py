@@ -25,9 +25,9 @@ DAEMONS = r"(?m)^.*(?:assertion failed|Sanitizer|runtime error|node \d+ (?:has )
 
 
 class Rogues(rig.LaunchTest):
-    def one(self, seed, when, environment=None, **options):
-        words = ["-n", "6", "--nodes", "3", "--oversubscribe", "--hb-timeout", "5s", rig.program("rogue"), str(seed),
-                 str(OPTIONS.messages), when]
+    def one(self, seed, when, environment=None, scheme="buddy", **options):
+        words = ["-n", "6", "--nodes", "3", "--oversubscribe", "--hb-timeout", "5s", "--checkpoint", scheme, rig.program("rogue"),
+                 str(seed), str(OPTIONS.messages), when]
         result = self.run_it(*words, environment=environment, **options)
         told = f"{' '.join([rig.RZRUN, *words])}: status {result.status}\n{result.out}{result.err[-3000:]}"
         self.assertEqual(result.out.count("right\n"), HONEST, told)
@@ -81,6 +81,19 @@ class Rogues(rig.LaunchTest):
             resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
         result = self.one(1, "lines", preexec_fn=few)
         self.assertNotIn("its daemon", result.err)
+
+    def pieces(self, when, told, environment=None):
+        for scheme in "buddy", "xor:2":
+            with self.subTest(scheme=scheme):
+                result = self.one(1, when, environment, scheme)
+                self.assertEqual(result.err.count(told), ROGUES, result.err)
+
+    def test_checkpoint_pieces_of_holes(self):
+        """They cost a rogue nothing, and would cost the daemons of other nodes more than there is."""
+        self.pieces("sparse", "has holes")
+
+    def test_checkpoint_pieces_for_which_no_other_node_has_memory(self):
+        self.pieces("large", "has no memory for a copy of its checkpoint piece", {"RZ_TEST_MEMORY_LEFT": "0"})
 
 
 if __name__ == "__main__":

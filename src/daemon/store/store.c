@@ -54,7 +54,7 @@ static bool is_unwanted(const struct piece *piece, const struct unwanted *unwant
 static void free_piece(struct piece *piece)
 {
     rz_prompt_close(piece->fd);
-    free(piece->hashes);
+    store_forget_hashes(piece);
     free(piece->changes);
     free(piece);
 }
@@ -242,10 +242,23 @@ static void finished(struct rz_store *store, struct piece *piece, rz_id from)
                                          .to = from});
 }
 
+/* There is no memory for a piece: one that this node is to restore must have it; of another one the
+ * process is to blame. */
+static void refuse_piece(struct rz_store *store, rz_id from, const struct rz_overlay_piece *told)
+{
+    struct piece *piece = store_find(store, told->rank, told->generation);
+    if (told->answer) {
+        store_give_up(store, "no memory for a copy of a checkpoint piece");
+        return;
+    }
+    if (piece) {
+        store_drop_piece(store, piece);
+    }
+    store_tell_no_room(store, from, told->generation, told->rank);
+}
+
 /* The memory of a piece is allocated as its parts arrive: to reserve it at once takes longer for a
  * large piece than the other daemons wait for a heartbeat. */
-#define NO_MEMORY_TO_COPY "no memory for a copy of a checkpoint piece"
-
 static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay_piece *told)
 {
     struct piece *piece = store_find(store, told->rank, told->generation);
@@ -266,7 +279,7 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
     if (!piece || (told->offset == 0 && !piece->wanted_by_us)) {
         int fd;
         if (rz_memory_create("rz-piece", told->total ? told->total : 1, &fd) != RZ_OK) {
-            store_give_up(store, NO_MEMORY_TO_COPY);
+            refuse_piece(store, from, told);
             return;
         }
         piece = store_add(store, told->rank, told->generation, told->total, told->hash, fd);
@@ -277,9 +290,10 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
         told->data_length > piece->bytes - piece->have) {
         return;
     }
-    if (pwrite(piece->fd, told->data, told->data_length, (off_t)told->offset) !=
-        (ssize_t)told->data_length) {
-        store_give_up(store, NO_MEMORY_TO_COPY);
+    if (!store_has_room(store, told->offset, piece->bytes - piece->have) ||
+        pwrite(piece->fd, told->data, told->data_length, (off_t)told->offset) !=
+            (ssize_t)told->data_length) {
+        refuse_piece(store, from, told);
         return;
     }
     piece->have += told->data_length;
@@ -321,7 +335,9 @@ static void on_gone(struct rz_store *store, rz_id from, const struct rz_overlay_
         told->rank >= store->own->job.n_ranks || !store_is_own(store, told->rank)) {
         return;
     }
-    if (!piece && told->generation == store->restoring) {
+    if (piece && told->no_memory) {
+        store_on_no_room(store, from, piece);
+    } else if (!piece && told->generation == store->restoring) {
         store_get(store, told->rank);
     } else if (piece && store_whole(piece) && !piece->wanted_by_us && piece->sent_again++ < 2) {
         piece->good = false;

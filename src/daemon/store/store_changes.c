@@ -105,7 +105,7 @@ static struct piece *take_over(struct rz_store *store, rz_id from,
         return NULL;
     }
     struct rz_page_hash *hashes = NULL;
-    if (base->good && base->n_hashes == rz_pages_of(base->bytes)) {
+    if (base->good && base->hashes && base->n_hashes == rz_pages_of(base->bytes)) {
         hashes = base->hashes;
         base->hashes = NULL;
     }

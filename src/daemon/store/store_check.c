@@ -31,8 +31,12 @@ static bool look_at_slice(struct piece *piece)
     }
     for (size_t page = 0; page < n; page++) {
         size_t from = page * RZ_PAGE_BYTES, rest = bytes - from;
-        piece->hashes[piece->n_hashes + page] =
+        struct rz_page_hash hash =
             rz_page_hash((const char *)at + from, rest < RZ_PAGE_BYTES ? rest : RZ_PAGE_BYTES);
+        rz_pages_sum_add(piece->sum, &hash, 1);
+        if (piece->hashes) {
+            piece->hashes[piece->n_hashes + page] = hash;
+        }
     }
     if (n > 0) {
         rz_memory_unmap(at, bytes);
@@ -83,6 +87,25 @@ static const struct demand *oldest(const struct rz_store *store)
     return demand;
 }
 
+/* All of the piece is to be read. The hashes of a copy are kept, for the next one, if there is
+ * memory. */
+static void begin_check(const struct rz_store *store, struct piece *piece)
+{
+    store_forget_hashes(piece);
+    piece->sum = rz_pages_sum_begin(piece->bytes);
+    rz_need_memory(piece->sum, "to check a checkpoint piece");
+    if (!store_is_own(store, piece->rank)) {
+        piece->hashes = malloc((rz_pages_of(piece->bytes) + 1) * sizeof(*piece->hashes));
+    }
+}
+
+static bool end_check(struct piece *piece)
+{
+    struct rz_pages_sum *sum = piece->sum;
+    piece->sum = NULL;
+    return rz_pages_sum_end(sum) == piece->hash;
+}
+
 void store_turn(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_store *store = arg;
@@ -94,14 +117,13 @@ void store_turn(evutil_socket_t fd, short what, void *arg)
     uint32_t rank = demand->rank;
     uint64_t generation = demand->generation;
     struct piece *piece = store_find(store, rank, generation);
-    if (piece && !piece->hashes && !piece->good) {
-        piece->hashes = malloc((rz_pages_of(piece->bytes) + 1) * sizeof(*piece->hashes));
-        rz_need_memory(piece->hashes, "to check a checkpoint piece");
+    if (piece && !piece->sum && !piece->good) {
+        begin_check(store, piece);
     }
     bool readable = piece && (piece->good || look_at_slice(piece));
     if (!readable || piece->good || piece->n_hashes == rz_pages_of(piece->bytes)) {
         if (readable && !piece->good) {
-            piece->good = rz_pages_hash(piece->hashes, piece->bytes) == piece->hash;
+            piece->good = end_check(piece);
         }
         if (piece && store_is_own(store, rank)) {
             store_forget_hashes(piece);
@@ -116,7 +138,9 @@ void store_turn(evutil_socket_t fd, short what, void *arg)
 void store_forget_hashes(struct piece *piece)
 {
     free(piece->hashes);
+    rz_pages_sum_free(piece->sum);
     piece->hashes = NULL;
+    piece->sum = NULL;
     piece->n_hashes = 0;
 }
 

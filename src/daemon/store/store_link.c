@@ -2,6 +2,7 @@
 /* The messages of processes about their checkpoint pieces. */
 #include "daemon/store/store.h"
 #include "daemon/store/store_private.h"
+#include "port/memory.h"
 
 #include <stdio.h>
 
@@ -40,10 +41,27 @@ static bool on_want_piece(void *arg, struct rz_child *p, const struct rz_link_me
     return true;
 }
 
+/* What costs its process no memory would cost other nodes any: their copies have no holes. */
+static bool has_holes(struct rz_child *p, int fd, uint64_t bytes)
+{
+    char words[128];
+    if (!rz_memory_holds(fd, bytes) || rz_memory_is_backed(fd, bytes)) {
+        return false;
+    }
+    snprintf(words, sizeof(words),
+             "its checkpoint piece of %llu bytes has holes: there is less memory behind it",
+             (unsigned long long)bytes);
+    rz_child_kill(p, words);
+    return true;
+}
+
 static bool on_store(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
 {
     p->stored = message->store.number > p->stored ? message->store.number : p->stored;
     if (refuses_store(p)) {
+        return true;
+    }
+    if (has_holes(p, *fd, message->store.bytes)) {
         return true;
     }
     int piece = *fd;

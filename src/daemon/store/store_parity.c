@@ -32,6 +32,7 @@ struct parity {
     struct {
         uint8_t *at;
         uint64_t bytes; /* the length of the longest chunk so far */
+        uint64_t used;  /* so many bytes were folded into: they have memory */
     } block[];
 };
 
@@ -220,8 +221,12 @@ static struct share *add_share(struct parity *parity, const struct rz_overlay_sh
     return share;
 }
 
-static bool make_room_for_block(struct parity *parity, uint32_t q, uint64_t bytes)
+static bool make_room_for_block(const struct rz_store *store, struct parity *parity, uint32_t q,
+                                uint64_t bytes, uint64_t offset)
 {
+    if (offset >= parity->block[q].used && !store_has_room(store, offset, bytes - offset)) {
+        return false;
+    }
     if (parity->block[q].bytes >= bytes) {
         return true;
     }
@@ -234,6 +239,7 @@ static bool make_room_for_block(struct parity *parity, uint32_t q, uint64_t byte
     }
     if (had > 0) {
         memset(at + had, 0, bytes - had);
+        parity->block[q].used = bytes;
     }
     parity->block[q].at = at;
     parity->block[q].bytes = bytes;
@@ -251,8 +257,8 @@ static void fold_share(struct rz_store *store, const struct rz_commit_group *gro
         told->data_length > length - told->offset) {
         return;
     }
-    if (!make_room_for_block(parity, q, length)) {
-        store_give_up(store, "no memory for the parity of checkpoint pieces");
+    if (!make_room_for_block(store, parity, q, length, told->offset)) {
+        store_tell_no_room(store, group->members[owner], told->generation, told->rank);
         return;
     }
     rz_kill_here(RZ_KILL_SHARE);
@@ -261,6 +267,9 @@ static void fold_share(struct rz_store *store, const struct rz_commit_group *gro
                         parity->block[q].at + told->offset, told->data, told->data_length);
     }
     share->offset += told->data_length;
+    if (share->offset > parity->block[q].used) {
+        parity->block[q].used = share->offset;
+    }
     if (share->offset < length) {
         return;
     }

@@ -2,9 +2,9 @@
 /*
  * What the files of the store share; no other file includes this. store.c keeps pieces and knows
  * where to get one; store_send.c sends; store_changes.c sends and receives the changed pages of a
- * piece; store_check.c verifies the checksum of a piece; store_parity.c keeps parities for other
- * daemons and sends blocks; store_rebuild.c makes a lost piece from blocks; store_given_up.c says
- * what can no longer be restored.
+ * piece; store_check.c verifies the checksum of a piece; store_room.c knows whether there is
+ * memory for one; store_parity.c keeps parities for other daemons and sends blocks; store_rebuild.c
+ * makes a lost piece from blocks; store_given_up.c says what can no longer be restored.
  */
 #ifndef RZ_DAEMON_STORE_PRIVATE_H
 #define RZ_DAEMON_STORE_PRIVATE_H
@@ -17,6 +17,7 @@
 #define RZ_STORE_CHUNK_BYTES (256u << 10)
 
 struct rz_page_hash;
+struct rz_pages_sum;
 
 /* For an own piece: which pages are as they were in the piece of generation base. */
 struct store_changes {
@@ -40,8 +41,9 @@ struct piece {
     bool good;                     /* its checksum was verified in this epoch */
     /* The hashes of the first n_hashes pages, as they were read or received in this epoch. Those of
      * a verified copy are kept: the next one may be made from it. */
-    struct rz_page_hash *hashes;
+    struct rz_page_hash *hashes; /* NULL: they are not kept */
     size_t n_hashes;
+    struct rz_pages_sum *sum; /* of these, while the piece is read; else NULL */
     int fd;
 };
 
@@ -230,6 +232,16 @@ void store_demand(struct rz_store *store, const struct demand *demand);
 void store_forget_hashes(struct piece *piece);
 void store_drop_demands(struct rz_store *store);
 void store_turn(evutil_socket_t fd, short what, void *arg);
+
+/* ---- store_room.c ---- */
+
+/* Whether there is memory for the rest of a piece, of which `offset` bytes are here. */
+bool store_has_room(const struct rz_store *store, uint64_t offset, uint64_t rest);
+
+/* This node has no memory for the piece that `owner` sends: the process that has made it ends. */
+void store_tell_no_room(struct rz_store *store, rz_id owner, uint64_t generation, uint32_t rank);
+/* `keeper` says so of a piece of an own rank. */
+void store_on_no_room(struct rz_store *store, rz_id keeper, const struct piece *piece);
 
 /* ---- store_changes.c ---- */
 

@@ -110,7 +110,12 @@ static rz_status_t slot_open(struct image_slot *slot, size_t bytes)
     if (status != RZ_OK) {
         return status;
     }
-    status = rz_memory_map(made.fd, capacity, true, &made.at, NULL);
+    /* Pages that are zero, too: the daemon refuses a piece with holes (store_piece), and the next
+     * image finds memory. */
+    status = rz_memory_reserve(made.fd, 0, bytes);
+    if (status == RZ_OK) {
+        status = rz_memory_map(made.fd, capacity, true, &made.at, NULL);
+    }
     if (status != RZ_OK) {
         close(made.fd);
         return status;

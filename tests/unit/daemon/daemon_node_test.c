@@ -327,7 +327,7 @@ static void a_rank_that_says_bye_too_early_fails_alone(void **state)
 static void a_process_that_stores_wrong_pieces_fails_alone(void **state)
 {
     static const char *const ways[] = {"number-0", "number-2", "twice", "short",
-                                       "unsealed", "pipe",     "no-fd"};
+                                       "unsealed", "pipe",     "no-fd", "holes"};
     char word[32];
     (void)state;
     for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {

@@ -627,6 +627,7 @@ static void store(const char *what)
         fd = ends[0];
     } else {
         rz_assert(rz_memory_create("piece", BYTES, &fd) == RZ_OK);
+        rz_assert(strcmp(what, "holes") == 0 || rz_memory_reserve(fd, 0, BYTES) == RZ_OK);
     }
     uint64_t hash = strcmp(what, "wrong") == 0 ? 0 : hash_of_zeros();
     send_store(strcmp(what, "number-0") == 0   ? 0

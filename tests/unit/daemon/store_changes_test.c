@@ -56,7 +56,7 @@ void store_drop_piece(struct rz_store *store, struct piece *piece)
     }
     *link = piece->next;
     close(piece->fd);
-    free(piece->hashes);
+    store_forget_hashes(piece);
     free(piece->changes);
     free(piece);
 }

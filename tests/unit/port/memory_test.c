@@ -32,7 +32,11 @@ static void memory_is_sealed_and_shared(void **state)
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     assert_int_equal(ftruncate(fd, (off_t)page), -1);
     assert_int_equal(ftruncate(fd, 2 * (off_t)bytes), -1);
+    assert_true(rz_memory_is_backed(fd, 0));
+    assert_false(rz_memory_is_backed(fd, 1));
     assert_int_equal(rz_memory_reserve(fd, page, page), RZ_OK);
+    assert_true(rz_memory_is_backed(fd, page)); /* wherever they are */
+    assert_false(rz_memory_is_backed(fd, page + 1));
     assert_int_equal(rz_memory_map(fd, 0, true, &a, &mapped), RZ_OK);
     assert_int_equal(mapped, bytes);
     assert_int_equal(rz_memory_map_range(fd, page, page, false, &b), RZ_OK);
