@@ -42,6 +42,8 @@ void rz_waits_page_add(struct rz_waits_page *page, uint32_t node,
                                               .flags = told->flags},
                                      .for_ns = told->for_ns,
                                      .still_ns = told->still_ns};
+    /* A program gives its communicators any name, and a daemon of another user says what it likes.
+     */
     snprintf(entry->text.call, sizeof(entry->text.call), "%s", told->call);
     snprintf(entry->text.name, sizeof(entry->text.name), "%s", told->communicator);
     rz_printable(entry->text.call, strlen(entry->text.call), "");
