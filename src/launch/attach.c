@@ -40,6 +40,11 @@
  * spools. */
 #define QUEUE_MAX (4u << 20)
 
+/* No job has more slots: its ranks, and as many for spawned processes. */
+#define SLOTS_MAX (2u * RZ_RANKS_MAX)
+/* Bound of the waits that are shown: of each slot one, and some more. */
+#define WAITS_MAX (2u * SLOTS_MAX)
+
 /* A daemon of the job; frames is NULL after it has gone. */
 struct part {
     uint32_t node;
@@ -310,15 +315,31 @@ static void on_part_message(struct attach *attach, struct part *part,
     }
 }
 
+/* Whether a daemon says this: one of another user may say anything, and a number is memory here. */
+static bool is_credible(const struct attach *attach, const struct rz_launch_message *message)
+{
+    switch (message->type) {
+    case RZ_LAUNCH_OUTPUT:
+        return message->output.rank == RZ_ID_NONE || message->output.rank < SLOTS_MAX;
+    case RZ_LAUNCH_WAITING:
+        return message->waiting.rank < SLOTS_MAX && attach->waits.n < WAITS_MAX;
+    case RZ_LAUNCH_RESULT: /* with another code our own status would be a part of it */
+        return message->result.code <= UINT8_MAX && message->result.n_nodes <= RZ_NODES_MAX;
+    default:
+        return true;
+    }
+}
+
 static void read_from_part(struct attach *attach, struct part *part)
 {
     const void *bytes;
     size_t n;
     rz_status_t status = rz_frames_read(part->frames);
     attach->heard = rz_clock_now();
-    while (!attach->refused && rz_frames_next(part->frames, &bytes, &n)) {
+    while (!attach->refused && status != RZ_ERR_MALFORMED &&
+           rz_frames_next(part->frames, &bytes, &n)) {
         struct rz_launch_message message;
-        if (rz_launch_decode(&message, bytes, n) == RZ_OK) {
+        if (rz_launch_decode(&message, bytes, n) == RZ_OK && is_credible(attach, &message)) {
             on_part_message(attach, part, &message);
         } else {
             status = RZ_ERR_MALFORMED;

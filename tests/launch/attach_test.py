@@ -78,6 +78,16 @@ class Attach(rig.LaunchTest):
         self.assertIn("?]0;taken??[31mMPI_X on ?[2J??comm", said)
         self.assertIsNone(re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", said), repr(said))
 
+    def test_numbers_that_no_daemon_has(self):
+        """None is memory here, nor an exit status."""
+        for frames in ([output(1 << 26, b"abc\n")], [output(2**32 - 2, b"abc")], [waiting(1 << 26, b"c", b"d")], [result(256)],
+                       [result(0, nodes=2**32 - 1)]):
+            with self.subTest(frame=frames[0]):
+                result_ = self.to(*frames, output(0, b"not believed\n"), result(0), status=rig.LOST)
+                self.assertIn("node 0 sent a malformed message", result_.err)
+                self.assertEqual(result_.out, "")
+        self.assertEqual(self.to(output(65536, b"spawned\n"), output(2**32 - 1, b"daemon\n"), result(7), status=7).out, "spawned\ndaemon\n")
+
 
 if __name__ == "__main__":
     rig.main()
