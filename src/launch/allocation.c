@@ -3,6 +3,7 @@
 #include "launch/allocation.h"
 
 #include "base/no_memory.h"
+#include "launch/text_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,36 +203,39 @@ static bool add_slurm(struct rz_launch_layout *layout, const char **why)
     return good;
 }
 
+struct pbs {
+    struct rz_launch_layout *layout;
+    uint32_t first; /* of its nodes */
+};
+
 /* A line for each slot; lines of one host may stand apart. */
+static bool take_pbs_line(void *arg, char *line, const char **why)
+{
+    const struct pbs *pbs = arg;
+    struct rz_launch_layout *layout = pbs->layout;
+    uint32_t i = pbs->first;
+    line[strcspn(line, " \t\r\n")] = '\0';
+    while (i < layout->n_nodes && strcmp(layout->nodes[i].host, line) != 0) {
+        i++;
+    }
+    if (*line && i < layout->n_nodes) {
+        layout->nodes[i].place.slots++;
+    }
+    return !*line || i < layout->n_nodes || rz_layout_add_hosts(layout, line, why);
+}
+
 static bool add_pbs(struct rz_launch_layout *layout, const char **why)
 {
-    char line[256];
-    FILE *file = fopen(variable("PBS_NODEFILE"), "re");
-    uint32_t first = layout->n_nodes;
-    *why = "the file PBS_NODEFILE cannot be read";
-    if (!file) {
-        return false;
-    }
-    bool good = true;
-    while (good && fgets(line, sizeof(line), file)) {
-        uint32_t i = first;
-        line[strcspn(line, " \t\r\n")] = '\0';
-        while (i < layout->n_nodes && strcmp(layout->nodes[i].host, line) != 0) {
-            i++;
-        }
-        if (!*line) {
-            continue;
-        }
-        if (i < layout->n_nodes) {
-            layout->nodes[i].place.slots++;
-        } else {
-            good = rz_layout_add_hosts(layout, line, why);
-        }
-    }
-    fclose(file);
-    if (good && layout->n_nodes == first) {
-        *why = "the file PBS_NODEFILE names no host";
+    static char reason[320];
+    struct pbs pbs = {.layout = layout, .first = layout->n_nodes};
+    bool good = rz_text_file_lines(variable("PBS_NODEFILE"), take_pbs_line, &pbs, why);
+    if (good && layout->n_nodes == pbs.first) {
+        *why = "it names no host";
         good = false;
+    }
+    if (!good) {
+        snprintf(reason, sizeof(reason), "the file PBS_NODEFILE: %s", *why);
+        *why = reason;
     }
     return good;
 }

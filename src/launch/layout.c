@@ -206,14 +206,10 @@ static bool read_word(const char *word, struct rz_layout_node *node, const char 
     return false;
 }
 
-static bool take_node_line(void *arg, char *line, size_t n, const char **why)
+static bool take_node_line(void *arg, char *line, const char **why)
 {
     struct rz_layout_node node = {.place.slots = 0};
     char *save, *word;
-    *why = "there is a zero byte in it";
-    if (memchr(line, 0, n)) {
-        return false;
-    }
     line[strcspn(line, "#\n")] = 0;
     char *host = strtok_r(line, " \t\r", &save);
     if (!host) {

@@ -64,9 +64,8 @@ static bool is_complete(const struct rz_rankfile *ranks, const char **why)
     return ranks->n > 0;
 }
 
-static bool take_rank_line(void *arg, char *line, size_t n, const char **why)
+static bool take_rank_line(void *arg, char *line, const char **why)
 {
-    (void)n;
     line[strcspn(line, "#\n")] = '\0';
     return line[strspn(line, " \t\r")] == '\0' || read_rank_line(arg, line, why);
 }

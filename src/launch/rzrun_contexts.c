@@ -85,9 +85,8 @@ static bool read_words(struct rz_texts *words, char *line)
     return !open;
 }
 
-static bool take_context_line(void *arg, char *line, size_t n, const char **why)
+static bool take_context_line(void *arg, char *line, const char **why)
 {
-    (void)n;
     *why = "a quote does not end";
     return read_words(arg, line);
 }

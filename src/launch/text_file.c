@@ -51,9 +51,8 @@ static FILE *text_file_open(const char *file, char **text, const char **why)
     return lines;
 }
 
-bool rz_text_file_lines(const char *file,
-                        bool (*take)(void *arg, char *line, size_t n, const char **why), void *arg,
-                        const char **why)
+bool rz_text_file_lines(const char *file, bool (*take)(void *arg, char *line, const char **why),
+                        void *arg, const char **why)
 {
     static char reason[256];
     char *line = NULL, *text;
@@ -66,7 +65,8 @@ bool rz_text_file_lines(const char *file,
     }
     for (ssize_t n; good && (n = getline(&line, &room, in)) >= 0;) {
         number++;
-        good = take(arg, line, (size_t)n, why);
+        *why = "there is a zero byte in it"; /* what is behind it would be lost, unseen */
+        good = !memchr(line, 0, (size_t)n) && take(arg, line, why);
     }
     if (!good) {
         snprintf(reason, sizeof(reason), "line %u: %s", number, *why);

@@ -187,7 +187,11 @@ class BadInput(rig.LaunchTest):
                            ("localhost what\n", "slots=N"), ("localhost slots=1 more\n", "slots=N"),
                            ("# one\nlocalhost\n\nlocalhost slots=0\n", "line 4: slots"), ("localhost rack=\n", "rack's name")]:
             self.refused(["--hostfile", self.file("hosts", text), TRUE], BAD_LINE, says)
-        self.refused(["--hostfile", self.file("hosts", "localhost\nlocalhost\0 slots=2\n"), TRUE], BAD_LINE, "line 2: there is a zero byte")
+        for option, text in [("--hostfile", "localhost\nlocalhost\0 slots=2\n"), ("--rankfile", "rank 0=localhost\nrank 1=localhost\0 slot=0\n"),
+                             ("--app", "-n 1 /bin/echo one\n-n 1 /bin/echo two\0 three\n")]:
+            words = ["-n", "1"] if option == "--rankfile" else []
+            self.refused([*words, option, self.file("lines", text), *([] if option == "--app" else [TRUE])], BAD_LINE,
+                         "line 2: there is a zero byte")
         self.refused(["-n", "4", "--hostfile", self.file("hosts", "# two\nlocalhost slots=2\n\n"), TRUE], NO_SLOTS,
                      "4 ranks do not fit into 2 slots")
         self.refused(["-n", "4", "--oversubscribe", "--hostfile", self.file("hosts", "localhost slots=2 max_slots=3\n"), TRUE], NO_SLOTS,
