@@ -543,6 +543,10 @@ static bool on_lines(struct rz_gateway *gateway, const struct rz_gateway_message
     if (rz_gateway_is_here(gateway, process) && gateway->service->lines) {
         gateway->service->lines(gateway, process, m->data, m->data_length);
     }
+    rz_gateway_send(gateway, &(struct rz_gateway_message){.type = RZ_GATEWAY_TAKEN,
+                                                          .taken = {.rank = m->rank,
+                                                                    .incarnation = m->incarnation,
+                                                                    .bytes = m->data_length}});
     return true;
 }
 

@@ -9,6 +9,8 @@
  * once, and the rest of a longer datagram would be lost. */
 enum { RZ_PMI1_NAME_MAX = 256, RZ_PMI1_KEY_MAX = 64, RZ_PMI1_VALUE_MAX = 900 };
 #define RZ_PMI1_LINE_MAX 4096 /* of a request */
+/* What one process may put before a barrier: all of a job travel in one message. */
+#define RZ_PMI1_PUT_MAX ((size_t)1 << 20)
 
 struct rz_pmi1_spawn; /* a spawn that is being read (pmi1_spawn.c) */
 
@@ -18,6 +20,7 @@ struct rz_pmi1_client {
     size_t n;
     bool cut; /* its line is longer than there is room for */
     bool in_barrier;
+    size_t put; /* bytes since the last barrier */
     struct rz_pmi1_spawn *spawn;
 };
 

@@ -171,6 +171,7 @@ static void barrier_done(struct rz_gateway_waiter *waiter, rz_status_t status, c
         struct rz_pmi1_client *client = i < pmi1->n_clients ? pmi1->clients[i] : NULL;
         if (client && client->in_barrier) {
             client->in_barrier = false;
+            client->put = 0;
             rz_pmi1_answer(gateway, i, "cmd=barrier_out rc=0");
         }
     }
@@ -312,6 +313,13 @@ static void on_put(struct rz_gateway *gateway, uint32_t process, const struct re
         return;
     }
     struct rz_pmi1_space *space = space_of(gateway, process);
+    struct rz_pmi1_client *client = rz_pmi1_client_of(gateway, process);
+    size_t bytes = strlen(key) + strlen(value) + 2;
+    if (bytes > RZ_PMI1_PUT_MAX - client->put) {
+        rz_pmi1_answer(gateway, process, "cmd=put_result rc=-1 msg=too_much_before_a_barrier");
+        return;
+    }
+    client->put += bytes;
     set_value(space, key, value);
     rz_gateway_add_text(&space->put, "%s", key);
     rz_gateway_add_text(&space->put, "%s", value);

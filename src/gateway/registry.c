@@ -246,9 +246,36 @@ static void begin_change(struct rz_registry *registry, struct change *values)
     ask_home(registry, change);
 }
 
+/* Whether the process may ask for one more change; bytes: of the entry that it makes, or 0. */
+static bool may_change(const struct rz_registry *registry, uint32_t owner, size_t bytes)
+{
+    uint32_t n = 0;
+    for (const struct change *change = registry->changes; change; change = change->next) {
+        n += change->owner == owner;
+        bytes += change->owner == owner && bytes > 0 ? strlen(change->key) + change->bytes : 0;
+    }
+    const struct rz_registry_entry *entry = bytes > 0 ? registry->entries : NULL;
+    for (; entry; entry = entry->next) {
+        n += entry->owner == owner;
+        bytes += entry->owner == owner ? strlen(entry->key) + entry->bytes : 0;
+    }
+    return n < RZ_REGISTRY_KEYS_EACH && bytes <= RZ_REGISTRY_BYTES_EACH;
+}
+
+static void refuse_change(const struct rz_registry *registry, void *waiter)
+{
+    if (waiter) {
+        registry->config.answered(registry->config.arg, waiter, RZ_ERR_NO_MEMORY);
+    }
+}
+
 void rz_registry_put(struct rz_registry *registry, const struct rz_registry_value *value,
                      void *waiter)
 {
+    if (!may_change(registry, value->owner, strlen(value->key) + 1 + value->bytes)) {
+        refuse_change(registry, waiter);
+        return;
+    }
     struct change change = {.waiter = waiter,
                             .once = value->once,
                             .key = rz_need_copy(value->key, strlen(value->key) + 1, FOR_VALUE),
@@ -260,6 +287,10 @@ void rz_registry_put(struct rz_registry *registry, const struct rz_registry_valu
 
 void rz_registry_drop(struct rz_registry *registry, const char *key, uint32_t owner, void *waiter)
 {
+    if (!may_change(registry, owner, 0)) {
+        refuse_change(registry, waiter);
+        return;
+    }
     struct change change = {.waiter = waiter,
                             .drop = true,
                             .key = rz_need_copy(key, strlen(key) + 1, FOR_VALUE),

@@ -57,12 +57,16 @@ struct rz_registry_entry {
     size_t bytes;
 };
 
+/* Of one process: keys and values, and how many there may be, or changes that it waits for. */
+#define RZ_REGISTRY_BYTES_EACH ((size_t)4 << 20)
+#define RZ_REGISTRY_KEYS_EACH 1024u
+
 struct rz_registry_config {
     uint32_t n_nodes, self;
     void *arg;
     void (*send)(void *arg, uint32_t node, const struct rz_registry_message *message);
     /* The change of `waiter` has been made everywhere, or was refused: RZ_ERR_EXISTS (another
-     * process has the key), RZ_ERR_NOT_FOUND, RZ_ERR_NO_MEMORY. */
+     * process has the key), RZ_ERR_NOT_FOUND, RZ_ERR_NO_MEMORY (more than one process may have). */
     void (*answered)(void *arg, void *waiter, rz_status_t status);
     /* There is a new entry. */
     void (*added)(void *arg);

@@ -10,7 +10,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_GATEWAY_VERSION 3
+#define RZ_GATEWAY_VERSION 4
 
 /* The largest message, and the largest part of a PEER message, which travels on in one overlay
  * message (wire/overlay_messages.h). */
@@ -50,6 +50,8 @@ enum rz_client_state { RZ_CLIENT_CONNECTED, RZ_CLIENT_FINALIZED, RZ_CLIENT_STATE
         END(PEER, peer)                             /* to, or from, the gateway of node; more: another part follows */ \
     MESSAGE(LINES, lines) U32(rank) U32(incarnation) BYTES(data) END(LINES, lines) /* of, or for, a process that speaks PMI-1 over its link */ \
     /* gateway -> daemon */ \
+    MESSAGE(TAKEN, taken) U32(rank) U32(incarnation) U32(bytes) END(TAKEN, taken) /* so many bytes of LINES of the process are answered, or \
+        wait for others: the daemon reads on */ \
     MESSAGE(READY, ready) U32(world) BYTES(environment) BYTES(defaults) TEXT(rank_variable) \
         END(READY, ready)                           /* processes of the world may start; texts NAME=value for all; defaults: unless the user sets \
            them; the variable that holds the rank in the world */ \

@@ -64,6 +64,7 @@ struct rz_child {
     /* Whose failures it has acknowledged: pairs of slot and incarnation, sorted. Allocated. */
     uint64_t *acknowledged;
     uint32_t n_acknowledged;
+    size_t unserved;     /* bytes that it has said, and its gateway has not read */
     uint64_t progress;   /* its progress counter, as the watchdog last saw it */
     rz_time progress_at; /* when the counter changed last */
     rz_time stuck;       /* since when it makes no progress, less its time without a processor */

@@ -24,6 +24,8 @@
 #define GATEWAY_FD 3
 /* What is queued for a gateway that does not read: it hangs. */
 #define GATEWAY_QUEUE_MAX ((size_t)256 << 20)
+/* So much of one process is on its way to the gateway before no more of it is read. */
+#define UNSERVED_MAX ((size_t)64 << 10)
 
 /* ---- the end of the gateway ---- */
 
@@ -357,6 +359,22 @@ static bool on_lines(struct rz_gateway_link *link, const struct rz_gateway_messa
     return true;
 }
 
+/* What a process says is read on when its gateway has read most of it: a process that asks more
+ * than is answered waits alone. */
+static bool on_taken(struct rz_gateway_link *link, const struct rz_gateway_message *told)
+{
+    const struct rz_gateway_taken *m = &told->taken;
+    struct rz_child *p = client_of(link, m->rank, m->incarnation);
+    if (p) {
+        bool held = p->unserved > UNSERVED_MAX;
+        p->unserved -= m->bytes < p->unserved ? m->bytes : p->unserved;
+        if (held && p->unserved <= UNSERVED_MAX && p->link.fd >= 0) {
+            event_add(p->link.readable, NULL);
+        }
+    }
+    return true;
+}
+
 static bool on_log(struct rz_gateway_link *link, const struct rz_gateway_message *told)
 {
     rz_report_log(&link->own->report, told->log.level, "%s", told->log.line);
@@ -382,6 +400,7 @@ static bool on_message(struct rz_gateway_link *link, const void *bytes, size_t n
         [RZ_GATEWAY_SPAWN] = rz_gateway_on_spawn,
         [RZ_GATEWAY_ABORT] = on_gateway_abort,
         [RZ_GATEWAY_LINES] = on_lines,
+        [RZ_GATEWAY_TAKEN] = on_taken,
         [RZ_GATEWAY_LOG] = on_log,
         [RZ_GATEWAY_GIVES_UP] = on_gives_up};
     struct rz_gateway_message message;
@@ -452,6 +471,13 @@ static void on_overlay(void *arg, rz_id from, const struct rz_overlay_message *m
 
 static void on_raw(void *arg, const struct rz_child *p, const void *bytes, size_t n)
 {
+    struct rz_child *from = client_of(arg, p->rank, p->incarnation);
+    if (from) {
+        from->unserved += n;
+        if (from->unserved > UNSERVED_MAX && from->link.fd >= 0) {
+            event_del(from->link.readable);
+        }
+    }
     rz_gateway_link_send(arg, &(struct rz_gateway_message){.type = RZ_GATEWAY_LINES,
                                                            .lines = {.rank = p->rank,
                                                                      .incarnation = p->incarnation,
