@@ -116,6 +116,7 @@ struct rz_image_area {
     uint64_t scan_not; /* categories of pages that PAGEMAP_SCAN is to leave out */
 
     uint64_t life[2], saves;
+    uint64_t host; /* the boot of this host; 0: unknown */
     int32_t life_pid;
     uint64_t need; /* bytes of the file that the save in progress needs */
     uint32_t turn; /* which KNOWN and HASHES are those of the last save */
@@ -239,6 +240,15 @@ static inline bool rz_image_same_made(uint64_t a, uint64_t b)
 {
     return a == b || a == 0 || b == 0;
 }
+
+/* file_identity.c; also in the restore program */
+uint64_t rz_image_now_ns(void); /* as files get it */
+uint64_t rz_image_host(void);   /* the boot of this host; 0: unknown */
+struct rz_image_identity rz_image_identity_of(const struct stat *st, uint64_t made_ns);
+/* Whether a file with this identity has what it had when the image was saved. On another host, if
+ * it is another file there, its size and the time at which it was written to say so. */
+bool rz_image_same_content(const struct rz_image_head *head, const struct rz_image_identity *was,
+                           const struct rz_image_identity *is);
 
 /* files.c: which one of the given descriptors this is; -1: none */
 int rz_image_given_of(int fd, const struct stat *st);

@@ -145,19 +145,16 @@ static rz_status_t note_file(struct rz_image_tables *image, int fd)
         return rz_image_refuse(RZ_ERR_UNSUPPORTED, "more than %d files are open", RZ_IMAGE_FILES);
     }
     uint32_t text = rz_image_keep_text(image, path);
-    image->file[image->head.n_files++] =
-        (struct rz_image_file){.fd = fd,
-                               .flags = (int32_t)RZ_RAW2(fcntl, fd, F_GETFL),
-                               .close_on_exec = RZ_RAW2(fcntl, fd, F_GETFD) == FD_CLOEXEC,
-                               .same_as = same_as,
-                               .given = given,
-                               .offset = (uint64_t)RZ_RAW3(lseek, fd, 0, SEEK_CUR),
-                               .bytes = (uint64_t)st.st_size,
-                               .device = st.st_dev,
-                               .inode = st.st_ino,
-                               .made_ns = rz_image_made_ns(fd, "", AT_EMPTY_PATH),
-                               .path = text,
-                               .mode = st.st_mode};
+    image->file[image->head.n_files++] = (struct rz_image_file){
+        .fd = fd,
+        .flags = (int32_t)RZ_RAW2(fcntl, fd, F_GETFL),
+        .close_on_exec = RZ_RAW2(fcntl, fd, F_GETFD) == FD_CLOEXEC,
+        .same_as = same_as,
+        .given = given,
+        .offset = (uint64_t)RZ_RAW3(lseek, fd, 0, SEEK_CUR),
+        .is = rz_image_identity_of(&st, rz_image_made_ns(fd, "", AT_EMPTY_PATH)),
+        .path = text,
+        .mode = st.st_mode};
     if (text == UINT32_MAX) {
         return RZ_ERR_UNSUPPORTED;
     }
@@ -213,15 +210,13 @@ rz_status_t rz_image_note_closed(struct rz_image_tables *image, const struct rz_
         if (text == UINT32_MAX) {
             return RZ_ERR_UNSUPPORTED;
         }
-        image->file[image->head.n_files++] = (struct rz_image_file){.fd = -1,
-                                                                    .same_as = -1,
-                                                                    .given = -1,
-                                                                    .bytes = (uint64_t)st.st_size,
-                                                                    .device = st.st_dev,
-                                                                    .inode = st.st_ino,
-                                                                    .made_ns = made_ns,
-                                                                    .path = text,
-                                                                    .mode = st.st_mode};
+        image->file[image->head.n_files++] =
+            (struct rz_image_file){.fd = -1,
+                                   .same_as = -1,
+                                   .given = -1,
+                                   .is = rz_image_identity_of(&st, made_ns),
+                                   .path = text,
+                                   .mode = st.st_mode};
     }
     return RZ_OK;
 }
@@ -231,10 +226,10 @@ bool rz_image_next_open(uint32_t *i, struct rz_image_open *open)
     const struct rz_image_tables *image = rz_image_area_ready() ? &RZ_AREA->image : NULL;
     while (image && *i < image->head.n_files) {
         const struct rz_image_file *file = &image->file[(*i)++];
-        if (file->fd >= 0 && file->given < 0 && S_ISREG(file->mode) && file->bytes > 0) {
+        if (file->fd >= 0 && file->given < 0 && S_ISREG(file->mode) && file->is.bytes > 0) {
             bool writes = (file->flags & O_ACCMODE) != O_RDONLY && !(file->flags & O_APPEND);
-            *open = (struct rz_image_open){file->device, file->inode, file->made_ns,
-                                           file->bytes,  file->fd,    writes};
+            *open = (struct rz_image_open){file->is.device, file->is.inode, file->is.made_ns,
+                                           file->is.bytes,  file->fd,       writes};
             return true;
         }
     }

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define RZ_IMAGE_MAGIC UINT64_C(0x3465676d495a5201)
+#define RZ_IMAGE_MAGIC UINT64_C(0x3565676d495a5201)
 #define RZ_IMAGE_PAGE UINT64_C(4096)
 #define RZ_IMAGE_THREADS 1024
 #define RZ_IMAGE_REGIONS 32768
@@ -52,11 +52,19 @@ enum rz_image_kind {
     RZ_IMAGE_WHOLE,  /* of one that has none: every page that it has is in the image */
 };
 
-/* A mapping. The file's identity is its build id, or if it has none its size and time. WHOLE:
- * behind file_bytes there are no pages: the file ends there. */
+/* Which file, and when its content was what the image means. */
+struct rz_image_identity {
+    uint64_t device, inode, made_ns; /* a number of an inode is used again; made_ns 0: its file
+                                        system does not say */
+    uint64_t bytes, written_ns, changed_ns; /* mtime, ctime */
+};
+
+/* A mapping. The file's identity is its build id, or if it has none that of the file. WHOLE: behind
+ * file_bytes there are no pages: the file ends there. */
 struct rz_image_region {
-    uint64_t start, end, offset, file_bytes, file_time;
-    uint32_t path; /* in the text */
+    uint64_t start, end, offset, file_bytes;
+    struct rz_image_identity file; /* MAPPED */
+    uint32_t path;                 /* in the text */
     uint8_t protection, shared, kind, id_bytes, id[20];
 };
 
@@ -74,8 +82,8 @@ struct rz_image_file {
     int32_t flags, close_on_exec;
     int32_t same_as; /* another descriptor of the same open file; -1: none before it */
     int32_t given;   /* 0 to 2: what the launcher gave under this number; -1: a file */
-    uint64_t offset, bytes, device, inode;
-    uint64_t made_ns; /* a number of an inode is used again; 0: its file system does not say */
+    uint64_t offset;
+    struct rz_image_identity is;
     uint32_t path, mode;
 };
 
@@ -94,6 +102,8 @@ struct rz_image_run {
 struct rz_image_head {
     uint64_t magic, bytes;
     uint64_t note[2];       /* the caller's */
+    uint64_t host;          /* the boot of the host; 0: unknown */
+    uint64_t saved_ns;      /* by its clock: when the tables of files were made */
     uint64_t life[2], save; /* which process, which of its saves */
     uint64_t slots, tables_at, n_index;
     struct rz_page_hash hash; /* of the tables, the index, and the head without it */

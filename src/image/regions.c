@@ -8,6 +8,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+/* Ticks are of at most 10 ms. */
+#define TICK_NAP_NS 1000000
+#define TICK_NAPS_MAX 20
+
 /* As /proc/self/maps names what has no file. */
 static const char *name_of(const char *path)
 {
@@ -21,6 +25,16 @@ static rz_status_t refuse_shared(const struct rz_image_region *r, const char *pa
                            name_of(path), r->start);
 }
 
+/* A file that was written to in this very tick of the clock may get the same time again, from a
+ * process that goes on after the snapshot. One whose host has another clock is not waited for. */
+static void outlast_tick(const struct rz_image_identity *file)
+{
+    const int64_t nap[2] = {0, TICK_NAP_NS};
+    for (int i = 0; i < TICK_NAPS_MAX && file->written_ns >= rz_image_now_ns(); i++) {
+        RZ_RAW2(nanosleep, nap, 0);
+    }
+}
+
 /* Only the page with the head of a file has its build id. */
 static void note_identity(struct rz_image_region *r, const char *path)
 {
@@ -28,9 +42,8 @@ static void note_identity(struct rz_image_region *r, const char *path)
     if (RZ_RAW4(newfstatat, AT_FDCWD, path, &st, 0) != 0) {
         return; /* the restore will say that the file is missing */
     }
-    r->file_bytes = (uint64_t)st.st_size;
-    r->file_time = (uint64_t)st.st_mtim.tv_sec;
-    if (r->offset == 0 && r->file_bytes > 0) {
+    r->file = rz_image_identity_of(&st, rz_image_made_ns(AT_FDCWD, path, 0));
+    if (r->offset == 0 && r->file.bytes > 0) {
         r->id_bytes =
             (uint8_t)(r->protection & PROT_READ && rz_raw_readable(r->start)
                           ? rz_image_build_id((const void *)r->start,
@@ -38,6 +51,9 @@ static void note_identity(struct rz_image_region *r, const char *path)
                                                                                 : RZ_IMAGE_PAGE,
                                               r->id)
                           : rz_image_build_id_of(path, r->id));
+    }
+    if (r->id_bytes == 0) {
+        outlast_tick(&r->file);
     }
 }
 

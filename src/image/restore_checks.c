@@ -9,12 +9,13 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-static bool same_identity(const struct rz_image_region *r, const char *path, const struct stat *st)
+static bool same_identity(const struct rz_image_tables *image, const struct rz_image_region *r,
+                          const char *path, const struct stat *st)
 {
     uint8_t id[20];
     if (r->id_bytes == 0) {
-        return (uint64_t)st->st_size == r->file_bytes &&
-               (uint64_t)st->st_mtim.tv_sec == r->file_time;
+        struct rz_image_identity is = rz_image_identity_of(st, rz_image_made_ns(AT_FDCWD, path, 0));
+        return rz_image_same_content(&image->head, &r->file, &is);
     }
     if (rz_image_build_id_of(path, id) != r->id_bytes) {
         return false;
@@ -60,8 +61,9 @@ static rz_status_t check_mapped_files(const struct rz_image_tables *image)
         bool identified =
             first && first->id_bytes > 0 && rz_raw_same(image->text + first->path, path);
         bool same =
-            identified ? (uint64_t)st.st_size == r->file_bytes : same_identity(r, path, &st);
-        bool longer = !identified && r->id_bytes == 0 && (uint64_t)st.st_size >= r->file_bytes;
+            identified ? (uint64_t)st.st_size == r->file.bytes : same_identity(image, r, path, &st);
+        bool longer = !identified && r->id_bytes == 0 && st.st_ino == r->file.inode &&
+                      (uint64_t)st.st_size >= r->file.bytes;
         if (!same && !(longer && is_appended_to(image, path))) {
             return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s is another file than the image maps",
                                    path);
@@ -152,8 +154,8 @@ static rz_status_t check_addresses(const struct rz_image_tables *image)
  * several hosts share each has its own number. */
 static bool is_another(const struct rz_image_file *file, const char *path, const struct stat *st)
 {
-    return st->st_ino != file->inode ||
-           !rz_image_same_made(file->made_ns,
+    return st->st_ino != file->is.inode ||
+           !rz_image_same_made(file->is.made_ns,
                                rz_image_made_ns(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW));
 }
 
@@ -165,11 +167,11 @@ static rz_status_t check_closed(const struct rz_image_file *file, const char *pa
     if (RZ_RAW4(newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         return RZ_OK;
     }
-    if (st.st_dev == file->device && is_another(file, path, &st)) {
+    if (st.st_dev == file->is.device && is_another(file, path, &st)) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED,
                                "%s, which had been written to, is another file now", path);
     }
-    return (uint64_t)st.st_size <= file->bytes || st.st_ino != file->inode ||
+    return (uint64_t)st.st_size <= file->is.bytes || st.st_ino != file->is.inode ||
                    RZ_RAW3(faccessat, AT_FDCWD, path, 2) == 0
                ? RZ_OK
                : rz_image_refuse(RZ_ERR_UNSUPPORTED,
@@ -205,7 +207,7 @@ static rz_status_t check_file(const struct rz_image_file *file, const char *path
         return rz_image_refuse(RZ_ERR_UNSUPPORTED,
                                "%s, which was open for writing, is another file now", path);
     }
-    if (S_ISREG(st.st_mode) && (uint64_t)st.st_size < file->bytes) {
+    if (S_ISREG(st.st_mode) && (uint64_t)st.st_size < file->is.bytes) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s is shorter than when it was saved", path);
     }
     long may = (file->flags & O_ACCMODE) == O_RDONLY   ? 4
@@ -257,6 +259,7 @@ static rz_status_t check_memory(const struct rz_image_tables *image)
 rz_status_t rz_image_check_restore(const struct rz_image_tables *image, int fd)
 {
     rz_status_t status = rz_image_read_maps(&RZ_AREA->here);
+    RZ_AREA->host = rz_image_host();
     status = status == RZ_OK ? check_program(image) : status;
     status = status == RZ_OK ? rz_image_check_process(image) : status;
     status = status == RZ_OK ? check_mapped_files(image) : status;

@@ -108,9 +108,9 @@ static void cut_closed(const struct rz_image_file *file, const char *path)
 {
     struct stat st;
     long fd = RZ_RAW4(openat, AT_FDCWD, path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-    if (fd >= 0 && RZ_RAW2(fstat, fd, &st) == 0 && st.st_ino == file->inode &&
-        rz_image_same_made(file->made_ns, rz_image_made_ns((int)fd, "", AT_EMPTY_PATH)) &&
-        (uint64_t)st.st_size > file->bytes && RZ_RAW2(ftruncate, fd, file->bytes) != 0) {
+    if (fd >= 0 && RZ_RAW2(fstat, fd, &st) == 0 && st.st_ino == file->is.inode &&
+        rz_image_same_made(file->is.made_ns, rz_image_made_ns((int)fd, "", AT_EMPTY_PATH)) &&
+        (uint64_t)st.st_size > file->is.bytes && RZ_RAW2(ftruncate, fd, file->is.bytes) != 0) {
         rz_restore_fail("the system does not cut ", path);
     }
     if (fd >= 0) {
@@ -152,11 +152,11 @@ static void restore_file(const struct rz_image_file *file)
     }
     if (S_ISREG(file->mode) && (file->flags & O_ACCMODE) != O_RDONLY &&
         RZ_RAW2(fstat, file->fd, &st) == 0) {
-        if (st.st_ino != file->inode && !rz_raw_begins(path, "/proc/")) {
+        if (st.st_ino != file->is.inode && !rz_raw_begins(path, "/proc/")) {
             rz_restore_fail("another file has the name of ", path);
         }
-        if ((uint64_t)st.st_size > file->bytes) {
-            RZ_RAW2(ftruncate, file->fd, file->bytes);
+        if ((uint64_t)st.st_size > file->is.bytes) {
+            RZ_RAW2(ftruncate, file->fd, file->is.bytes);
         }
     }
     if (S_ISDIR(file->mode)) {

@@ -9,6 +9,8 @@ static rz_status_t make_tables(int fd)
     struct rz_image_tables *image = &RZ_AREA->image;
     rz_image_check_protector();
     rz_status_t status = rz_image_read_maps(image);
+    RZ_AREA->host = image->head.host = rz_image_host();
+    image->head.saved_ns = rz_image_now_ns();
     image->head.vdso = rz_image_vdso(image, &image->head.vdso_hash);
     status = status == RZ_OK ? rz_image_choose_regions(image) : status;
     status = status == RZ_OK ? rz_image_note_files(image, fd) : status;

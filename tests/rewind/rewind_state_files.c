@@ -611,6 +611,37 @@ static void end_mappings(void)
         (int)write(ends[1], removed + PAGE, 1));
 }
 
+/* A large file that is mapped to read it, and overwritten in place: its size stays. */
+static volatile const long *overwritten;
+static unsigned long weighed;
+static int overwriter;
+
+static void make_mapped_over(void)
+{
+    static const long zeros[NUMBERS];
+    overwriter = open_as("mapped-over");
+    need(write(overwriter, zeros, sizeof(zeros)) == sizeof(zeros), "mapped-over");
+    overwritten = mmap(NULL, sizeof(zeros), PROT_READ, MAP_SHARED, overwriter, 0);
+    need(overwritten != MAP_FAILED, "mapped-over");
+}
+
+static void step_mapped_over(int step)
+{
+    unsigned long sum = 0;
+    for (int i = 0; i < NUMBERS; i += 100) {
+        sum = 3 * sum + (unsigned long)overwritten[i];
+    }
+    weighed = 5 * weighed + sum;
+    long next = step + (long)(sum % 1000003);
+    off_t at = step * 100 % NUMBERS * (off_t)sizeof(next);
+    need(pwrite(overwriter, &next, sizeof(next), at) == sizeof(next), "mapped-over");
+}
+
+static void end_mapped_over(void)
+{
+    say("mapped over: %lx\n", weighed);
+}
+
 /* ---- The modes ---- */
 
 const struct mode file_modes[] = {
@@ -632,6 +663,7 @@ const struct mode file_modes[] = {
     {"large", make_large, step_large, end_large},
     {"moved", make_large, step_moved, end_large},
     {"kept-open", make_kept_open, step_kept_open, end_kept_open},
+    {"mapped-over", make_mapped_over, step_mapped_over, end_mapped_over},
     {"mappings", make_mappings, step_mappings, end_mappings},
     {NULL, NULL, NULL, NULL},
 };

@@ -301,6 +301,7 @@ class State(Rewind):
         steps, result = self.killed(lambda steps: (self.PROGRAM, names, str(steps), self.own_folder()), nodes=nodes, ranks=3, **how)
         self.assertEqual(sorted(result.out.splitlines()), sorted(self.job(self.PROGRAM, names, str(steps), self.own_folder(), options=(), ranks=3,
                                                                           nodes=1).out.splitlines()))
+        return result
 
     def test_streams(self):
         self.restored("streams")
@@ -356,6 +357,11 @@ class State(Rewind):
             with self.subTest(kill):
                 self.restored("large", kill=kill, **how)
                 self.restored("moved", kill=kill, **how)
+
+    def test_a_mapped_file_is_overwritten(self):
+        for kill, how in self.CHANGED[:3]:
+            with self.subTest(kill):
+                self.restored("mapped-over", kill=kill, **how)
 
     def test_files_of_the_failed_run_are_named(self):
         # Each rank names its own, though both nodes know those of all ranks.
