@@ -249,6 +249,10 @@ struct rz_image_identity rz_image_identity_of(const struct stat *st, uint64_t ma
  * it is another file there, its size and the time at which it was written to say so. */
 bool rz_image_same_content(const struct rz_image_head *head, const struct rz_image_identity *was,
                            const struct rz_image_identity *is);
+/* Whether one that was open to be read goes on where it was: others may have written to it, but no
+ * other file has its name; or that is on another host, has the same size, and was there already. */
+bool rz_image_same_reading(const struct rz_image_head *head, const struct rz_image_identity *was,
+                           const struct rz_image_identity *is);
 
 /* files.c: which one of the given descriptors this is; -1: none */
 int rz_image_given_of(int fd, const struct stat *st);

@@ -74,3 +74,12 @@ bool rz_image_same_content(const struct rz_image_head *head, const struct rz_ima
                 ? was->written_ns == is->written_ns && was->changed_ns == is->changed_ns
                 : same_time(was, is, same_host));
 }
+
+bool rz_image_same_reading(const struct rz_image_head *head, const struct rz_image_identity *was,
+                           const struct rz_image_identity *is)
+{
+    bool same_host = head->host != 0 && head->host == RZ_AREA->host;
+    return same_file(was, is, same_host) ||
+           (was->bytes == is->bytes &&
+            (same_time(was, is, same_host) || (!same_host && is->changed_ns < head->saved_ns)));
+}

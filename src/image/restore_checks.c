@@ -5,9 +5,15 @@
 
 #include "image/raw_call.h"
 
+#include "port/file_mark.h"
+
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+
+/* Three seconds. */
+#define WRITTEN_BACK_NAP_NS 10000000
+#define WRITTEN_BACK_NAPS_MAX 300
 
 static bool same_identity(const struct rz_image_tables *image, const struct rz_image_region *r,
                           const char *path, const struct stat *st)
@@ -178,7 +184,61 @@ static rz_status_t check_closed(const struct rz_image_file *file, const char *pa
                                  "%s must not be opened, and has to be cut to its length", path);
 }
 
-static rz_status_t check_file(const struct rz_image_file *file, const char *path, int fd)
+/* Files of /proc and /sys are made for each process that opens them. */
+static bool is_of_system(const char *path)
+{
+    return rz_raw_begins(path, "/proc/") || rz_raw_begins(path, "/sys/");
+}
+
+static bool same_reading(const struct rz_image_tables *image, const struct rz_image_file *file,
+                         const char *path, const struct stat *st)
+{
+    struct rz_image_identity is =
+        rz_image_identity_of(st, rz_image_made_ns(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW));
+    return rz_image_same_reading(&image->head, &file->is, &is);
+}
+
+/* st: of the name. Another rank may be restoring a small file under it. */
+static rz_status_t check_reading(const struct rz_image_tables *image,
+                                 const struct rz_image_file *file, const char *path,
+                                 struct stat *st)
+{
+    const int64_t nap[2] = {0, WRITTEN_BACK_NAP_NS};
+    bool small = file->is.bytes <= RZ_FILE_CONTENT_MAX;
+    bool same = same_reading(image, file, path, st);
+    for (int i = 0; !same && small && i < WRITTEN_BACK_NAPS_MAX; i++) {
+        RZ_RAW2(nanosleep, nap, 0);
+        same = RZ_RAW4(newfstatat, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW) == 0 &&
+               same_reading(image, file, path, st);
+    }
+    return same ? RZ_OK
+                : rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                  "%s, which was open for reading, is another file now", path);
+}
+
+static rz_status_t check_content(const struct rz_image_tables *image,
+                                 const struct rz_image_file *file, const char *path,
+                                 struct stat *st)
+{
+    if (!S_ISREG(st->st_mode) || is_of_system(path)) {
+        return RZ_OK;
+    }
+    if ((file->flags & O_ACCMODE) == O_RDONLY) {
+        rz_status_t status = check_reading(image, file, path, st);
+        if (status != RZ_OK) {
+            return status;
+        }
+    } else if (is_another(file, path, st)) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                               "%s, which was open for writing, is another file now", path);
+    }
+    return (uint64_t)st->st_size >= file->is.bytes
+               ? RZ_OK
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s is shorter than when it was saved", path);
+}
+
+static rz_status_t check_file(const struct rz_image_tables *image, const struct rz_image_file *file,
+                              const char *path, int fd)
 {
     struct stat st;
     if (file->fd < 0) {
@@ -202,13 +262,9 @@ static rz_status_t check_file(const struct rz_image_file *file, const char *path
         (st.st_mode & S_IFMT) != (file->mode & S_IFMT)) {
         return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s, which was open, is missing", path);
     }
-    if (S_ISREG(st.st_mode) && (file->flags & O_ACCMODE) != O_RDONLY &&
-        is_another(file, path, &st) && !rz_raw_begins(path, "/proc/")) {
-        return rz_image_refuse(RZ_ERR_UNSUPPORTED,
-                               "%s, which was open for writing, is another file now", path);
-    }
-    if (S_ISREG(st.st_mode) && (uint64_t)st.st_size < file->is.bytes) {
-        return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s is shorter than when it was saved", path);
+    rz_status_t status = check_content(image, file, path, &st);
+    if (status != RZ_OK) {
+        return status;
     }
     long may = (file->flags & O_ACCMODE) == O_RDONLY   ? 4
                : (file->flags & O_ACCMODE) == O_WRONLY ? 2
@@ -222,7 +278,7 @@ static rz_status_t check_files(const struct rz_image_tables *image, int fd)
 {
     for (uint32_t i = 0; i < image->head.n_files; i++) {
         const struct rz_image_file *file = &image->file[i];
-        rz_status_t status = check_file(file, image->text + file->path, fd);
+        rz_status_t status = check_file(image, file, image->text + file->path, fd);
         if (status != RZ_OK) {
             return status;
         }

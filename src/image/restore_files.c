@@ -127,6 +127,23 @@ static void read_folder(const struct rz_image_file *file)
     }
 }
 
+/* st: of the file that is open. */
+static void restore_content(const struct rz_image_file *file, const char *path,
+                            const struct stat *st)
+{
+    bool reads = (file->flags & O_ACCMODE) == O_RDONLY;
+    struct rz_image_identity is =
+        rz_image_identity_of(st, rz_image_made_ns(file->fd, "", AT_EMPTY_PATH));
+    bool same = reads ? rz_image_same_reading(&RZ_AREA->image.head, &file->is, &is)
+                      : is.inode == file->is.inode;
+    if (!same && !rz_raw_begins(path, "/proc/") && !rz_raw_begins(path, "/sys/")) {
+        rz_restore_fail("another file has the name of ", path);
+    }
+    if (!reads && is.bytes > file->is.bytes) {
+        RZ_RAW2(ftruncate, file->fd, file->is.bytes);
+    }
+}
+
 static void restore_file(const struct rz_image_file *file)
 {
     const char *path = RZ_AREA->image.text + file->path;
@@ -150,14 +167,8 @@ static void restore_file(const struct rz_image_file *file)
     if (file->given >= 0) {
         return;
     }
-    if (S_ISREG(file->mode) && (file->flags & O_ACCMODE) != O_RDONLY &&
-        RZ_RAW2(fstat, file->fd, &st) == 0) {
-        if (st.st_ino != file->is.inode && !rz_raw_begins(path, "/proc/")) {
-            rz_restore_fail("another file has the name of ", path);
-        }
-        if ((uint64_t)st.st_size > file->is.bytes) {
-            RZ_RAW2(ftruncate, file->fd, file->is.bytes);
-        }
+    if (S_ISREG(file->mode) && RZ_RAW2(fstat, file->fd, &st) == 0) {
+        restore_content(file, path, &st);
     }
     if (S_ISDIR(file->mode)) {
         read_folder(file);

@@ -642,6 +642,59 @@ static void end_mapped_over(void)
     say("mapped over: %lx\n", weighed);
 }
 
+/* ---- Files that are read while others write ---- */
+
+enum { READ_STEPS = 10, REPLACED_AT = 3 };
+static int reader = -1, follower;
+
+static void write_version(int version)
+{
+    static int version_of[NUMBERS];
+    char new_one[4096];
+    for (int i = 0; i < NUMBERS; i++) {
+        version_of[i] = version + i;
+    }
+    snprintf(new_one, sizeof(new_one), "%s", path_of("version-new"));
+    int fd = open(new_one, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    need(fd >= 0 && write(fd, version_of, sizeof(version_of)) == sizeof(version_of), "version-new");
+    need(close(fd) == 0 && rename(new_one, path_of("version")) == 0, "version");
+}
+
+/* A large file that is read for some steps, and gets another one's content by rename meanwhile. */
+static void step_read_on(int step)
+{
+    int number = -1, version = step / READ_STEPS * READ_STEPS;
+    if (step % READ_STEPS == 0) {
+        write_version(version);
+        need(reader < 0 || close(reader) == 0, "version");
+        reader = open(path_of("version"), O_RDONLY);
+    } else if (step % READ_STEPS == REPLACED_AT) {
+        write_version(-version);
+    }
+    bool got = read(reader, &number, sizeof(number)) == sizeof(number);
+    if (!got || number != version + step % READ_STEPS) {
+        say("read on: step %d has read %d\n", step, number);
+    }
+}
+
+/* A log that is read where it grows. */
+static void make_followed(void)
+{
+    need(close(open(path_of("followed"), O_WRONLY | O_CREAT | O_TRUNC, 0600)) == 0, "followed");
+    follower = open(path_of("followed"), O_RDONLY);
+    need(follower >= 0, "followed");
+}
+
+static void step_followed(int step)
+{
+    int number = -1;
+    int fd = open(path_of("followed"), O_WRONLY | O_APPEND);
+    need(fd >= 0 && write(fd, &step, sizeof(step)) == sizeof(step) && close(fd) == 0, "followed");
+    if (read(follower, &number, sizeof(number)) != sizeof(number) || number != step) {
+        say("followed: step %d has read %d\n", step, number);
+    }
+}
+
 /* ---- The modes ---- */
 
 const struct mode file_modes[] = {
@@ -664,6 +717,8 @@ const struct mode file_modes[] = {
     {"moved", make_large, step_moved, end_large},
     {"kept-open", make_kept_open, step_kept_open, end_kept_open},
     {"mapped-over", make_mapped_over, step_mapped_over, end_mapped_over},
+    {"read-on", NULL, step_read_on, NULL},
+    {"followed", make_followed, step_followed, NULL},
     {"mappings", make_mappings, step_mappings, end_mappings},
     {NULL, NULL, NULL, NULL},
 };

@@ -363,6 +363,14 @@ class State(Rewind):
             with self.subTest(kill):
                 self.restored("mapped-over", kill=kill, **how)
 
+    def test_a_file_is_read_while_others_write(self):
+        # By the name of the one that is read there may be another one. A log is the same one while it grows.
+        for kill, how in self.CHANGED[:3]:
+            with self.subTest(kill):
+                self.restored("read-on", kill=kill, **how)
+                result = self.restored("followed", kill=kill, **how)
+                self.assertNotIn("cannot continue", result.err)
+
     def test_files_of_the_failed_run_are_named(self):
         # Each rank names its own, though both nodes know those of all ranks.
         result = self.job(self.PROGRAM, "appended", "30", self.own_folder(), kill="image-saved:1@1", options=BY_CALL, ranks=3)
