@@ -226,7 +226,7 @@ bool rz_image_next_open(uint32_t *i, struct rz_image_open *open)
     const struct rz_image_tables *image = rz_image_area_ready() ? &RZ_AREA->image : NULL;
     while (image && *i < image->head.n_files) {
         const struct rz_image_file *file = &image->file[(*i)++];
-        if (file->fd >= 0 && file->given < 0 && S_ISREG(file->mode) && file->is.bytes > 0) {
+        if (file->fd >= 0 && file->given < 0 && S_ISREG(file->mode)) {
             bool writes = (file->flags & O_ACCMODE) != O_RDONLY && !(file->flags & O_APPEND);
             *open = (struct rz_image_open){file->is.device, file->is.inode, file->is.made_ns,
                                            file->is.bytes,  file->fd,       writes};

@@ -129,7 +129,7 @@ enum rz_image_result rz_image_save(const struct rz_image_place *place, uint64_t 
  */
 const uint8_t *rz_image_written(uint64_t *pages);
 
-/* The regular files that are open in the image that was saved or restored last, and not empty. */
+/* The regular files that are open in the image that was saved or restored last. */
 struct rz_image_open {
     uint64_t device, inode, made_ns, bytes;
     int fd;

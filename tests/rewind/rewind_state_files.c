@@ -508,6 +508,46 @@ static void end_kept_open(void)
     say("kept open: %ld of %d\n", number, steps);
 }
 
+/* Text in a file that stays open, is cut, and written anew, as Fortran does; and a short journal.
+ */
+static int kept_cut = -1, kept_journal = -1;
+
+static void make_kept_cut(void)
+{
+    kept_cut = open_as("kept-cut");
+    kept_journal = open(path_of("kept-journal"), O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
+    need(kept_journal >= 0 && ftruncate(kept_cut, 0) == 0 && dprintf(kept_cut, "0\n") > 0,
+         "kept-cut");
+}
+
+static void step_kept_cut(int step)
+{
+    char text[32] = "", line[16];
+    int width = 10 - step % 7, n = snprintf(line, sizeof(line), "%d\n", step);
+    need(pread(kept_cut, text, sizeof(text) - 1, 0) > 0 && lseek(kept_cut, 0, SEEK_SET) == 0 &&
+             ftruncate(kept_cut, 0) == 0 && dprintf(kept_cut, "%*d\n", width, atoi(text) + 1) > 0 &&
+             write(kept_journal, line, (size_t)n) == n,
+         "kept-cut");
+    if (step % 5 == 4) {
+        struct stat st;
+        n = 0;
+        for (int i = step - 4; i <= step; i++) {
+            n += snprintf(NULL, 0, "%d\n", i);
+        }
+        if (fstat(kept_journal, &st) != 0 || st.st_size != n) {
+            say("kept journal: step %d has %ld bytes of %d\n", step, (long)st.st_size, n);
+        }
+        need(ftruncate(kept_journal, 0) == 0, "kept-journal");
+    }
+}
+
+static void end_kept_cut(void)
+{
+    char text[32] = "";
+    need(pread(kept_cut, text, sizeof(text) - 1, 0) > 0, "kept-cut");
+    say("kept cut: %d of %d\n", atoi(text), steps);
+}
+
 /* Too much to be kept: if it was read since the snapshot, that is not restored. */
 enum { NUMBERS = 10000 };
 
@@ -716,6 +756,7 @@ const struct mode file_modes[] = {
     {"large", make_large, step_large, end_large},
     {"moved", make_large, step_moved, end_large},
     {"kept-open", make_kept_open, step_kept_open, end_kept_open},
+    {"kept-cut", make_kept_cut, step_kept_cut, end_kept_cut},
     {"mapped-over", make_mapped_over, step_mapped_over, end_mapped_over},
     {"read-on", NULL, step_read_on, NULL},
     {"followed", make_followed, step_followed, NULL},

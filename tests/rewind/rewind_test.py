@@ -351,6 +351,13 @@ class State(Rewind):
             with self.subTest("any moment", mode=mode):
                 self.restored(mode, kill=None, options=(*BY_CALL, "--inject", "kill rank 1 at 300ms"))
 
+    def test_a_small_file_that_is_open_is_cut(self):
+        # It is right, and not from its start: what it had is kept.
+        for kill, how in self.CHANGED[:3]:
+            with self.subTest(kill):
+                result = self.restored("kept-cut", kill=kill, **how)
+                self.assertNotIn("cannot continue", result.err)
+
     def test_a_large_file_is_changed(self):
         # It is right, from its start if it was read after the snapshot.
         for kill, how in self.CHANGED:

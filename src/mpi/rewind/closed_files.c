@@ -41,6 +41,7 @@ struct seen_files {
         uint64_t bytes;   /* in the list of those that were appended to: what it had before */
         uint64_t read[2]; /* in that of those that were read, by enum rz_file_reading: 1 and the
                              moment before that; 0: it was not */
+        bool kept;        /* in that of those that were changed: the daemons have what was in it */
     } slot[SEEN_SLOTS];
     uint32_t n;
     uint64_t others; /* 1 and the moment after which others may have been seen; 0: there are none */
@@ -226,19 +227,33 @@ static bool opening_enters(void)
     return true;
 }
 
-/* The image needs what it has. Then it cannot be restored: the mark is of its moment. */
+/* The last image that has the file open; NULL: none that is known. */
+static struct open_file *open_in_image(uint64_t device, uint64_t inode)
+{
+    for (uint32_t i = 0; i < marks.n_open; i++) {
+        const struct rz_image_open *file = &marks.open[i].file;
+        if (file->inode == inode && file->device == device) {
+            return &marks.open[i];
+        }
+    }
+    return NULL;
+}
+
+/* The daemons have what was in it at the moment of its last image. */
+static bool is_kept(const struct open_file *open)
+{
+    const struct seen_file *file = seen_place(&marks.changed, open->file.device, open->file.inode);
+    return open->moment == marks.moment && file->kept && file->made_ns == open->file.made_ns;
+}
+
+/* The image needs what it has. Without that it cannot be restored: the mark is of its moment. */
 static void tell_shortened(int fd)
 {
     struct rz_file_mark mark;
     char path[RZ_FILE_PATH_BYTES];
     struct stat st;
-    struct open_file *open = NULL;
-    for (uint32_t i = 0; fstat(fd, &st) == 0 && i < marks.n_open && !open; i++) {
-        const struct rz_image_open *file = &marks.open[i].file;
-        bool same = file->inode == st.st_ino && file->device == st.st_dev;
-        open = same ? &marks.open[i] : NULL;
-    }
-    if (open && !open->told && (uint64_t)st.st_size < open->file.bytes &&
+    struct open_file *open = fstat(fd, &st) == 0 ? open_in_image(st.st_dev, st.st_ino) : NULL;
+    if (open && !open->told && !is_kept(open) && (uint64_t)st.st_size < open->file.bytes &&
         rz_file_mark_take(fd, &mark, path) && mark.made_ns == open->file.made_ns) {
         mark.flags |= RZ_FILE_EMPTIED;
         tell_mark(open->moment, &mark);
@@ -258,11 +273,12 @@ static void opening_makes(int folder, const char *path)
 }
 
 /* A file that was made since the last snapshot had no content then. */
-static void note_changed(const struct rz_file_mark *mark)
+static void note_changed(const struct rz_file_mark *mark, bool kept)
 {
     seen_add(&marks.changed, &(struct seen_file){.device = mark->device,
                                                  .inode = mark->inode,
-                                                 .made_ns = mark->made_ns});
+                                                 .made_ns = mark->made_ns,
+                                                 .kept = kept});
 }
 
 static bool was_changed(const struct rz_file_mark *mark)
@@ -294,6 +310,25 @@ static void large_file_changes(int folder, const char *path, const struct stat *
     }
 }
 
+/* What was appended since the snapshot is not kept: by openings after it, or by one that the image
+ * has. */
+static void leave_appended_out(struct rz_file_mark *mark)
+{
+    const struct seen_file *appended = seen_place(&marks.appended, mark->device, mark->inode);
+    const struct open_file *open = open_in_image(mark->device, mark->inode);
+    uint64_t bytes = mark->content_length;
+    if (appended->inode != 0 && appended->made_ns == mark->made_ns && appended->bytes < bytes) {
+        bytes = appended->bytes;
+    }
+    if (open && open->moment == marks.moment && open->file.made_ns == mark->made_ns &&
+        open->file.bytes < bytes) {
+        bytes = open->file.bytes;
+    }
+    if (bytes < mark->content_length) {
+        mark->content_length = (uint32_t)(mark->bytes = bytes);
+    }
+}
+
 /* What is in it is kept before it is lost. */
 static void opening_changes(int folder, const char *path, const struct stat *st,
                             enum rz_file_change change)
@@ -310,19 +345,16 @@ static void opening_changes(int folder, const char *path, const struct stat *st,
     if (!rz_file_mark_hold(folder, path, follows_link(change), &mark, name, marks.content)) {
         return;
     }
-    const struct seen_file *appended = seen_place(&marks.appended, mark.device, mark.inode);
-    if (appended->inode != 0 && appended->made_ns == mark.made_ns &&
-        appended->bytes < mark.content_length) {
-        mark.content_length = (uint32_t)(mark.bytes = appended->bytes);
-    }
+    leave_appended_out(&mark);
     bool unread = change != RZ_FILE_WRITTEN && read_after(st, change) == 0;
     bool is_new = mark.flags & RZ_FILE_LOCAL && mark.made_ns > marks.moment_ns;
     mark.flags |= (unread ? RZ_FILE_UNREAD : 0) | (is_new ? RZ_FILE_NEW : 0);
-    if (change != RZ_FILE_MOVED || !is_new) {
+    bool told = change != RZ_FILE_MOVED || !is_new;
+    if (told) {
         tell_mark(marks.moment, &mark);
         rz_kill_here(RZ_KILL_FILE_KEPT);
     }
-    note_changed(&mark);
+    note_changed(&mark, told && !(mark.flags & RZ_FILE_EMPTIED));
 }
 
 static void tell_opened(int fd, bool created)
@@ -343,7 +375,7 @@ static void tell_opened(int fd, bool created)
         remember(&mark);
     }
     if (created) {
-        note_changed(&mark);
+        note_changed(&mark, false);
     } else if (seen_place(&marks.appended, mark.device, mark.inode)->inode == 0) {
         seen_add(&marks.appended, &(struct seen_file){.device = mark.device,
                                                       .inode = mark.inode,
@@ -357,7 +389,7 @@ static void note_begun(int fd)
     struct rz_file_mark mark;
     char path[RZ_FILE_PATH_BYTES];
     if (rz_file_mark_take(fd, &mark, path)) {
-        note_changed(&mark);
+        note_changed(&mark, false);
     }
 }
 
@@ -454,11 +486,8 @@ static void note_open(void)
 {
     struct rz_image_open file;
     for (uint32_t i = 0; rz_image_next_open(&i, &file);) {
-        uint32_t k = 0;
-        while (k < marks.n_open && !(marks.open[k].file.inode == file.inode &&
-                                     marks.open[k].file.device == file.device)) {
-            k++;
-        }
+        const struct open_file *known = open_in_image(file.device, file.inode);
+        uint32_t k = known ? (uint32_t)(known - marks.open) : marks.n_open;
         if (k == CLOSED_MAX) {
             k--;
             memmove(marks.open, marks.open + 1, k * sizeof(*marks.open));
@@ -474,12 +503,12 @@ static void keep_open(const struct rz_image_open *open)
 {
     struct rz_file_mark mark;
     char name[RZ_FILE_PATH_BYTES];
-    if (open->writes && open->bytes <= RZ_FILE_CONTENT_MAX &&
+    if (open->writes && open->bytes > 0 && open->bytes <= RZ_FILE_CONTENT_MAX &&
         seen_place(&marks.changed, open->device, open->inode)->inode == 0 &&
         rz_file_mark_hold(open->fd, NULL, true, &mark, name, marks.content) &&
         !(mark.flags & RZ_FILE_EMPTIED)) {
         tell_mark(marks.moment, &mark);
-        note_changed(&mark);
+        note_changed(&mark, true);
     }
 }
 
