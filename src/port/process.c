@@ -28,6 +28,9 @@
 /* The time between two scans of the process tree; less than a second. */
 #define CLEAR_LOOK_NS (10 * RZ_MILLISECOND)
 
+/* Looks for descendants of a process that is to end, which may fork meanwhile. */
+#define TWIN_LOOKS 8
+
 /* Bound of descriptors that are tried if there is no list of open ones. */
 #define FILES_MAX (1 << 20)
 
@@ -318,6 +321,33 @@ static bool reap_all(rz_time within)
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return pid < 0; /* ECHILD: with WNOHANG and no options more there is nothing else */
+}
+
+/* The number may be another process's by now. */
+static bool is_twin(pid_t pid)
+{
+    char path[32];
+    struct stat there, own;
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    return stat(path, &there) == 0 && stat("/proc/self/exe", &own) == 0 &&
+           there.st_dev == own.st_dev && there.st_ino == own.st_ino;
+}
+
+bool rz_process_end_twin(pid_t pid)
+{
+    int pidfd;
+    rz_status_t status = rz_process_open(pid, &pidfd);
+    if (status != RZ_OK) {
+        return status == RZ_ERR_PROC_FAILED;
+    }
+    bool ended = is_twin(pid);
+    if (ended) {
+        rz_process_signal_descendants(pid, SIGKILL, TWIN_LOOKS);
+        status = rz_process_signal(pidfd, SIGKILL);
+        ended = status == RZ_OK || status == RZ_ERR_PROC_FAILED;
+    }
+    close(pidfd);
+    return ended;
 }
 
 bool rz_process_clear(rz_time within)

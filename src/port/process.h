@@ -67,6 +67,11 @@ rz_status_t rz_process_keep_on_exec(int fd, bool keep);
  */
 unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks);
 
+/* Ends another process that runs the program of the caller, and its descendants, by SIGKILL: also
+ * if they are stopped. True: it is ended, or was before. False: the number is another program's, or
+ * the system forbids it. */
+bool rz_process_end_twin(pid_t pid);
+
 /*
  * Kills and reaps all descendants, including those forked meanwhile; with orphans adopted none is
  * left. Takes at most `within` nanoseconds (a kill takes effect when the kernel can). Returns

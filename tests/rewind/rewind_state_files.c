@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- Descriptors 0, 1 and 2 ---- */
@@ -231,6 +232,24 @@ static void step_appended(int step)
 static void end_appended(void)
 {
     say("appended: %d %d of %d\n", count_lines("stdio"), count_lines("seek"), steps);
+}
+
+/* For long without a call of MPI: a rank that is replaced meanwhile does not notice it. */
+enum { ALONE_LINES = 100 };
+
+static void step_alone(int step)
+{
+    for (int i = 0; i < ALONE_LINES; i++) {
+        FILE *file = fopen(path_of("alone"), "a");
+        need(file && fprintf(file, "%d\n", step * ALONE_LINES + i) > 0 && fclose(file) == 0,
+             "alone");
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    }
+}
+
+static void end_alone(void)
+{
+    say("alone: %d lines of %d\n", count_lines("alone"), steps * ALONE_LINES);
 }
 
 /* All ranks, one file, whose name is relative to a folder. */
@@ -746,6 +765,7 @@ const struct mode file_modes[] = {
     {"files", make_files, step_files, end_files},
     {"rotated", NULL, step_rotated, end_rotated},
     {"appended", NULL, step_appended, end_appended},
+    {"alone", NULL, step_alone, end_alone},
     {"together", NULL, step_together, end_together},
     {"created", NULL, step_created, end_created},
     {"emptied", NULL, step_emptied, NULL},

@@ -358,6 +358,22 @@ class State(Rewind):
                 result = self.restored("kept-cut", kill=kill, **how)
                 self.assertNotIn("cannot continue", result.err)
 
+    def test_a_silent_node_writes_no_more(self):
+        # Its daemon is stopped, and it is excluded. Its processes would write on beside those in their place.
+        report, steps = f"{self.folder}/report", 3
+        process = self.start("--oversubscribe", "-n", "3", "--nodes", "3", "--timeout", rig.HANG, "--report", report, *BY_CALL, self.PROGRAM,
+                             "alone", str(steps), self.own_folder())
+        daemons = self.await_members(3, 3)["rzd"]
+
+        def says(event):
+            with open(report) as events:
+                return f"event={event} " in events.read()
+        self.assertTrue(rig.await_true(lambda: says("committed")))
+        os.kill(daemons[-1].pid, signal.SIGSTOP)
+        self.assertTrue(rig.await_true(lambda: says("restored")))
+        result = self.finish(process)
+        self.assertEqual((result.status, result.out.count(f"alone: {100 * steps} lines of {100 * steps}\n")), (0, 3), result.out + result.err)
+
     def test_a_large_file_is_changed(self):
         # It is right, from its start if it was read after the snapshot.
         for kill, how in self.CHANGED:

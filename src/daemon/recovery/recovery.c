@@ -307,6 +307,7 @@ static void tell_the_excluded(struct rz_recovery *recovery)
         }
         rz_membership_node_agreed_failed(&recovery->own->membership, node);
         if (rz_recover_phase(state) != RZ_PHASE_LEFT) {
+            rz_recovery_fence(recovery, node);
             rz_recovery_record(recovery, (struct rz_launch_event){.kind = RZ_EVENT_RECORD_EXCLUDED,
                                                                   .epoch = rz_recover_epoch(state),
                                                                   .rank = RZ_ID_NONE,

@@ -48,8 +48,8 @@ struct rz_membership_slot {
 };
 
 /* RZ_NODE_FAILED: by any evidence, or by decision. RZ_NODE_SILENT: without proof. RZ_NODE_PROVED:
- * with proof. */
-enum { RZ_NODE_FAILED = 1, RZ_NODE_SILENT = 2, RZ_NODE_PROVED = 4 };
+ * with proof. RZ_NODE_FENCED: its processes were ended, or are waited for (recovery/fence.c). */
+enum { RZ_NODE_FAILED = 1, RZ_NODE_SILENT = 2, RZ_NODE_PROVED = 4, RZ_NODE_FENCED = 8 };
 
 enum { RZ_MEMBERSHIP_SUBSCRIBERS_MAX = 16 };
 
@@ -77,6 +77,7 @@ struct rz_membership {
     bool told_to_end;
     struct rz_membership_slot *slots; /* [n_slots] */
     uint8_t *nodes;                   /* [n_nodes]: bits RZ_NODE_* */
+    rz_time fenced_at; /* before it processes of excluded nodes may run: no image is restored */
     struct rz_membership_reporter reporter;
     struct {
         rz_node_failed_fn call;

@@ -8,6 +8,7 @@
 #include "ckpt/piece.h"
 #include "daemon/store/store_private.h"
 #include "daemon/state/loop.h"
+#include "port/clock.h"
 #include "port/kill_point.h"
 #include "port/memory.h"
 #include "port/prompt.h"
@@ -180,11 +181,22 @@ static void give(struct rz_store *store, uint32_t rank, const struct piece *piec
     rz_link_router_send_to(store->config.children, rank, &message, piece ? piece->fd : -1);
 }
 
+/* Processes of a node that was excluded may still write to files that are restored. */
+static bool waits_for_fence(const struct rz_store *store)
+{
+    rz_time now = rz_clock_now(), until = store->own->membership.fenced_at;
+    if (now < until) {
+        rz_loop_arm_every(store->fenced, until - now);
+    }
+    return now < until;
+}
+
 static void answer_want(struct rz_store *store, uint32_t rank)
 {
     bool restores = store->restoring || rz_store_files_begins(store->files);
     struct piece *piece = restores ? store_find(store, rank, store->restoring) : NULL;
-    if (store->wanting[rank] != store->epoch || (restores && (!piece || !store_whole(piece)))) {
+    if (store->wanting[rank] != store->epoch || (restores && (!piece || !store_whole(piece))) ||
+        waits_for_fence(store)) {
         return;
     }
     if (piece) {
@@ -193,6 +205,16 @@ static void answer_want(struct rz_store *store, uint32_t rank)
             &(struct demand){.kind = DEMAND_ANSWER, .rank = rank, .generation = piece->generation});
     } else {
         give(store, rank, NULL);
+    }
+}
+
+static void store_on_fenced(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_store *store = arg;
+    (void)fd, (void)what;
+    event_del(store->fenced);
+    for (uint32_t rank = 0; store->epoch != 0 && rank < store->own->job.n_ranks; rank++) {
+        answer_want(store, rank);
     }
 }
 
@@ -746,6 +768,9 @@ static rz_status_t open_store_parts(struct rz_store *store)
         return RZ_ERR_NO_MEMORY;
     }
     rz_status_t status = rz_loop_timer(store->own->base, &store->turn, store_turn, store);
+    if (status == RZ_OK) {
+        status = rz_loop_timer(store->own->base, &store->fenced, store_on_fenced, store);
+    }
     return status == RZ_OK ? rz_store_files_open(&store->files, &store->config, &host) : status;
 }
 
@@ -787,6 +812,7 @@ void rz_store_close(struct rz_store *store)
     store_drop_rebuilds(store);
     store_drop_parities(store);
     rz_loop_free(store->turn);
+    rz_loop_free(store->fenced);
     drop(store, (struct unwanted){.everything = true});
     while (store->held) {
         struct held *held = store->held;

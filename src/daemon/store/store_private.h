@@ -113,7 +113,8 @@ struct rz_store {
     uint8_t *getting; /* [n_ranks]: 1 while the piece is fetched, or made from blocks */
     uint8_t *tried;   /* [n_ranks]: how many holders were asked for the piece in this epoch */
     struct demand *demands;
-    struct event *turn; /* verifies pieces, a slice at a time */
+    struct event *turn;   /* verifies pieces, a slice at a time */
+    struct event *fenced; /* gives pieces that had to wait for processes of excluded nodes */
     struct parity *parities;
     struct rebuild *rebuilds;
     uint8_t chunk[RZ_STORE_CHUNK_BYTES];

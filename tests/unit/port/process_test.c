@@ -315,6 +315,40 @@ static void mapped_files_are_visited(void **state)
     assert_int_equal(seen[0], 0);
 }
 
+/* Stopped, with a child; and another program is left alone. */
+static void a_twin_is_ended_with_its_child(void **state)
+{
+    (void)state;
+    int ends[2], status;
+    char none;
+    assert_int_equal(pipe(ends), 0);
+    pid_t twin = fork();
+    if (twin == 0) {
+        close(ends[0]);
+        while (fork() >= 0 && raise(SIGSTOP) == 0) {
+        }
+        _exit(1);
+    }
+    close(ends[1]);
+    assert_int_equal(waitpid(twin, &status, WUNTRACED), twin);
+    assert_true(WIFSTOPPED(status));
+    assert_true(rz_process_end_twin(twin));
+    assert_int_equal(waitpid(twin, &status, 0), twin);
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+    assert_int_equal(read(ends[0], &none, 1), 0); /* the child has ended, too */
+    assert_true(rz_process_end_twin(twin));
+    close(ends[0]);
+    pid_t other = vfork(); /* returns when the other program runs */
+    if (other == 0) {
+        execlp("sleep", "sleep", "1000", (char *)NULL);
+        _exit(1);
+    }
+    assert_false(rz_process_end_twin(other));
+    assert_int_equal(kill(other, SIGTERM), 0);
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_int_equal(WTERMSIG(status), SIGTERM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +359,7 @@ int main(void)
         cmocka_unit_test(descriptors_of_a_range_are_closed),
         cmocka_unit_test(the_own_program_is_found),
         cmocka_unit_test(a_child_fails_with_its_parent),
+        cmocka_unit_test(a_twin_is_ended_with_its_child),
         cmocka_unit_test(what_a_process_does_is_seen),
         cmocka_unit_test(memory_is_that_of_one_process),
         cmocka_unit_test(a_whole_tree_ends_orphans_too),
