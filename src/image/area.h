@@ -97,11 +97,13 @@ struct rz_image_area {
     int32_t new_tid[RZ_IMAGE_THREADS]; /* of the threads of the image, in this process */
     struct rz_image_signal pending[RZ_IMAGE_PENDING]; /* tid -1: none */
     _Atomic uint32_t n_pending;
-    struct rz_lock_owners *owners; /* NULL: nobody follows them */
-    bool notes_signals;            /* a save stops the threads */
-    int32_t restorer;              /* the thread that restores when all others have ended */
-    int32_t park_signal;           /* of the thread that stops others */
-    int32_t stubborn;              /* the thread that did not stop last time; 0: none */
+    struct rz_lock_owners *owners;    /* NULL: nobody follows them */
+    bool notes_signals;               /* a save stops the threads */
+    int32_t restorer;                 /* the thread that restores when all others have ended */
+    int32_t park_signal;              /* of the thread that stops others */
+    int32_t stubborn;                 /* the thread that did not stop last time; 0: none */
+    uint16_t ordered[RZ_IMAGE_FILES]; /* files of the table, one for each open file, as kcmp says */
+    uint32_t n_ordered;
     struct rz_image_given given[RZ_IMAGE_GIVEN];
     struct rz_image_start start;
     int32_t given_at[RZ_IMAGE_GIVEN]; /* during a restore: copies of these; -1: it is closed */

@@ -47,20 +47,47 @@ int rz_image_given_of(int fd, const struct stat *st)
     return -1;
 }
 
-/* Another descriptor before it that means the same open file: with dup they share an offset. */
-static rz_status_t same_open_file(const struct rz_image_tables *image, int fd, const char *path,
-                                  int *same)
+/* What kcmp says of two descriptors: which one is less, in an order that the kernel keeps. Below 0:
+ * it does not say. */
+enum { SAME, LESS, GREATER };
+
+/* Its place in the order of open files. True: it is the one that stands there. *order below 0: the
+ * system does not say. */
+static bool find_open_file(const struct rz_image_tables *image, int fd, uint32_t *at, long *order)
 {
     long pid = RZ_RAW0(getpid);
-    *same = -1;
+    uint32_t end = RZ_AREA->n_ordered;
+    *at = 0;
+    *order = LESS;
+    while (*at < end) {
+        uint32_t middle = *at + (end - *at) / 2;
+        *order = RZ_RAW5(kcmp, pid, pid, KCMP_FILE, image->file[RZ_AREA->ordered[middle]].fd, fd);
+        if (*order == LESS) {
+            *at = middle + 1;
+        } else if (*order == GREATER) {
+            end = middle;
+        } else {
+            *at = middle;
+            return *order == SAME;
+        }
+    }
+    return false;
+}
+
+/* The file that is noted next. Those behind it make room. */
+static void put_in_order(const struct rz_image_tables *image, uint32_t at)
+{
+    for (uint32_t i = RZ_AREA->n_ordered++; i > at; i--) {
+        RZ_AREA->ordered[i] = RZ_AREA->ordered[i - 1];
+    }
+    RZ_AREA->ordered[at] = (uint16_t)image->head.n_files;
+}
+
+static rz_status_t refuse_same_name(const struct rz_image_tables *image, int fd, const char *path)
+{
     for (uint32_t i = 0; i < image->head.n_files; i++) {
         const struct rz_image_file *file = &image->file[i];
-        long order = file->given < 0 ? RZ_RAW5(kcmp, pid, pid, KCMP_FILE, file->fd, fd) : 1;
-        if (order == 0) {
-            *same = file->same_as >= 0 ? file->same_as : file->fd;
-            return RZ_OK;
-        }
-        if (order < 0 && rz_raw_same(image->text + file->path, path)) {
+        if (file->given < 0 && rz_raw_same(image->text + file->path, path)) {
             return rz_image_refuse(RZ_ERR_UNSUPPORTED,
                                    "descriptors %d and %d are both %s, and the system does not say "
                                    "whether they share its offset (kcmp)",
@@ -68,6 +95,20 @@ static rz_status_t same_open_file(const struct rz_image_tables *image, int fd, c
         }
     }
     return RZ_OK;
+}
+
+/* Another descriptor before it that means the same open file: with dup they share an offset. */
+static rz_status_t same_open_file(const struct rz_image_tables *image, int fd, const char *path,
+                                  int *same)
+{
+    uint32_t at;
+    long order;
+    bool found = find_open_file(image, fd, &at, &order);
+    *same = found ? image->file[RZ_AREA->ordered[at]].fd : -1;
+    if (!found && RZ_AREA->n_ordered < RZ_IMAGE_FILES) {
+        put_in_order(image, at);
+    }
+    return order < 0 ? refuse_same_name(image, fd, path) : RZ_OK;
 }
 
 /* A file that /proc has of this process, in the words of any: "/proc/self/..." is that of the
@@ -173,7 +214,7 @@ rz_status_t rz_image_note_files(struct rz_image_tables *image, int fd)
     rz_status_t status = RZ_OK;
     char *list = RZ_AREA->maps;
     long bytes;
-    image->head.n_files = 0;
+    image->head.n_files = RZ_AREA->n_ordered = 0;
     while (status == RZ_OK &&
            (bytes = RZ_RAW3(getdents64, folder, list, sizeof(RZ_AREA->maps))) > 0) {
         long at = 0;

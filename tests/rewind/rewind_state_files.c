@@ -165,6 +165,39 @@ static void step_files(int step)
     fflush(appends);
 }
 
+/* Many descriptors of one file, some of which share their places. */
+enum { MANY = 300, COPIES_OF = 3 };
+static int many[MANY];
+
+static int many_origin(int i)
+{
+    int origin = i % COPIES_OF == 2 ? i * 7 % (i - 1) : i;
+    return origin == i ? i : many_origin(origin);
+}
+
+static void make_many_files(void)
+{
+    for (int i = 0; i < MANY; i++) {
+        int origin = many_origin(i);
+        many[i] = origin == i ? open_as("many") : dup(many[origin]);
+        need(many[i] >= 0, "many");
+    }
+}
+
+static void end_many_files(void)
+{
+    int wrong = 0;
+    for (int i = 0; i < MANY; i++) {
+        if (many_origin(i) == i) {
+            lseek(many[i], i, SEEK_SET);
+        }
+    }
+    for (int i = 0; i < MANY; i++) {
+        wrong += lseek(many[i], 0, SEEK_CUR) != many_origin(i);
+    }
+    say("many files: %d wrong\n", wrong);
+}
+
 /* Each step writes to a file, and gives it another name. */
 static const char *rotated_path(int step)
 {
@@ -763,6 +796,7 @@ const struct mode file_modes[] = {
     {"input", make_input, step_input, end_input},
     {"locks", make_locks, NULL, end_locks},
     {"files", make_files, step_files, end_files},
+    {"many-files", make_many_files, NULL, end_many_files},
     {"rotated", NULL, step_rotated, end_rotated},
     {"appended", NULL, step_appended, end_appended},
     {"alone", NULL, step_alone, end_alone},
