@@ -267,6 +267,25 @@ static void end_appended(void)
     say("appended: %d %d of %d\n", count_lines("stdio"), count_lines("seek"), steps);
 }
 
+/* By a pointer that was taken before main. */
+static FILE *(*volatile early_fopen)(const char *path, const char *mode);
+
+__attribute__((constructor)) static void note_early(void)
+{
+    early_fopen = fopen;
+}
+
+static void step_by_pointer(int step)
+{
+    FILE *file = early_fopen(path_of("by-pointer"), "a");
+    need(file && fprintf(file, "%d\n", step) > 0 && fclose(file) == 0, "by-pointer");
+}
+
+static void end_by_pointer(void)
+{
+    say("by pointer: %d of %d\n", count_lines("by-pointer"), steps);
+}
+
 /* For long without a call of MPI: a rank that is replaced meanwhile does not notice it. */
 enum { ALONE_LINES = 100 };
 
@@ -799,6 +818,7 @@ const struct mode file_modes[] = {
     {"many-files", make_many_files, NULL, end_many_files},
     {"rotated", NULL, step_rotated, end_rotated},
     {"appended", NULL, step_appended, end_appended},
+    {"by-pointer", NULL, step_by_pointer, end_by_pointer},
     {"alone", NULL, step_alone, end_alone},
     {"together", NULL, step_together, end_together},
     {"created", NULL, step_created, end_created},

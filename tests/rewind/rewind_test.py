@@ -335,7 +335,7 @@ class State(Rewind):
         for kill, how in (("image-saved:2@1", {}), ("stored:3@1", {"nodes": 1}), ("piece-came:6@1", {"nodes": 3}),
                           ("file-wanted:80@1", {}), ("file-made:80@1", {}), ("file-made:81@1", {"nodes": 1})):
             with self.subTest(kill):
-                self.restored("appended", "together", "created", kill=kill, **how)
+                self.restored("appended", "together", "created", "by-pointer", kill=kill, **how)
         with self.subTest("any moment"):
             self.restored("appended", "together", "created", kill="image-files@2", options=(*EVERY, "--inject", "kill rank 1 at 300ms"))
 

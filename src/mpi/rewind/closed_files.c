@@ -445,6 +445,11 @@ static uint64_t by_clock(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+void rz_closed_files_lead(void)
+{
+    rz_file_opens_lead(&opens);
+}
+
 void rz_closed_files_begin(void)
 {
     inside = true;

@@ -25,6 +25,10 @@
 #include "image/image.h"
 #include "link/link.h"
 
+/* Before main: also pointers that the program takes to these calls before MPI_Init mean those that
+ * are led. */
+void rz_closed_files_lead(void);
+
 /* From MPI_Init to MPI_Finalize. */
 void rz_closed_files_begin(void);
 void rz_closed_files_close(void);

@@ -204,6 +204,7 @@ __attribute__((constructor)) static void restore_begin(void)
     }
     note_given();
     rz_image_set_owners(rz_lock_owners_follow());
+    rz_closed_files_lead();
     if (strcmp(rewind, "image") != 0) {
         return;
     }
