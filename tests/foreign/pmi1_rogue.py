@@ -3,9 +3,9 @@
 """Clients of PMI-1, for pmi1_rogue_test.py: `pmi1_rogue.py names|put`. The last rank asks for more than one process may have; the others
 ask and are answered, and meet it in a barrier or not at all."""
 import os
+import select
 import socket
 import sys
-import threading
 
 RANK, SIZE = (int(os.environ[name]) for name in ("PMI_RANK", "PMI_SIZE"))
 NAMES, PUTS, PIPELINED, ROUNDS = 1100, 1400, 320000, 200
@@ -40,14 +40,16 @@ def names():
     """Each name is long, and differs from the others at its end; the answers to look-ups are not read."""
     long = b"k" * 880
     print("names:", refused(b"cmd=publish_name service=%s%06d port=x" % (long, i) for i in range(NAMES)), "refused", flush=True)
-    question = b"cmd=lookup_name service=%sZZZZZZ\n" % long * 60
-
-    def drain():
-        while link.recv(1 << 20):
-            pass
-    threading.Thread(target=drain, daemon=True).start()
+    questions = b"cmd=lookup_name service=%sZZZZZZ\n" % long * 60
+    link.setblocking(False)
     for _ in range(PIPELINED // 60):
-        link.send(question)
+        left = questions
+        while left:  # what is answered is read first: a process that does not read is killed
+            readable, writable, _ = select.select([link], [link], [])
+            if readable:
+                link.recv(1 << 20)
+            elif writable:
+                left = left[link.send(left):]
     os._exit(0)  # as an MPI that was not finalized
 
 

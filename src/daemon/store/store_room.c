@@ -42,13 +42,16 @@ void store_on_no_room(struct rz_store *store, rz_id keeper, const struct piece *
 {
     struct rz_child *p = rz_child_of(store->config.children, piece->rank);
     char words[160];
-    if (piece->generation == store->restoring || !p) {
+    if (piece->generation == store->restoring) {
         snprintf(words, sizeof(words), "cannot be copied: node %u has no memory for it", keeper);
         store_lost(store, piece->rank, piece->generation, words);
         return;
     }
-    snprintf(words, sizeof(words),
-             "node %u has no memory for a copy of its checkpoint piece of %llu bytes", keeper,
-             (unsigned long long)piece->bytes);
-    rz_child_kill(p, words);
+    /* Two nodes may say so, and the process may be gone since: then this generation is given up. */
+    if (p) {
+        snprintf(words, sizeof(words),
+                 "node %u has no memory for a copy of its checkpoint piece of %llu bytes", keeper,
+                 (unsigned long long)piece->bytes);
+        rz_child_kill(p, words);
+    }
 }
