@@ -39,7 +39,7 @@ enum rz_image_pool {
     RZ_POOL_SCANNED, /* runs: pages that are the process's own; value: written or not */
     RZ_POOL_KNOWN,   /* runs: value: the save that last found them changed; area->turn */
     RZ_POOL_KNOWN_OTHER,
-    RZ_POOL_HASHES, /* of each page of KNOWN, if that is how changes are found */
+    RZ_POOL_HASHES, /* struct rz_image_hashed, of the pages whose changes are found so */
     RZ_POOL_HASHES_OTHER,
     RZ_POOL_OLDER,   /* runs: the index of the image that is written over */
     RZ_POOL_PLACED,  /* runs: value: slot, or none yet */
@@ -190,6 +190,17 @@ static inline bool rz_image_look(struct rz_image_cursor *cursor, uint64_t page, 
     return inside;
 }
 
+/* A page of this process, ascending. */
+struct rz_image_hashed {
+    uint64_t page;
+    struct rz_page_hash hash;
+};
+
+/* Through those of the save before. */
+struct rz_image_hashing {
+    const struct rz_image_hashed *before, *end;
+};
+
 /* excluded.c; also in the restore program */
 bool rz_image_excluded(uint64_t start, uint64_t end);       /* any of it */
 bool rz_image_excluded_whole(uint64_t start, uint64_t end); /* all of it */
@@ -292,7 +303,8 @@ void rz_image_number(char *to, uint64_t value);
 
 /* changes.c, hashes.c, slots.c, write.c */
 rz_status_t rz_image_scan(const struct rz_image_tables *tables);
-rz_status_t rz_image_scan_hashes(const struct rz_image_tables *tables);
+void rz_image_hash_begin(struct rz_image_hashing *hashing);
+rz_status_t rz_image_hash_region(struct rz_image_hashing *hashing, const struct rz_image_region *r);
 void rz_image_forget_changes(void);
 /* Before descriptors are looked at: what the program has under a lost one's number is its own. */
 void rz_image_check_protector(void);

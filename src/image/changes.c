@@ -4,6 +4,10 @@
  * userfaultfd's asynchronous write protection. The first write to a protected page removes its
  * protection, without any thread being told; PAGEMAP_SCAN lists the pages without and protects
  * them. A mapping that is new has no protection, so all its pages have changed. Linux 6.7.
+ *
+ * Mappings of files are never protected: where a protected page of one is thrown away the kernel
+ * leaves a mark instead of it, which is listed as a page that was moved out and has not changed,
+ * and at which MADV_GUARD_INSTALL does not return. Their own pages are few, and have hashes.
  */
 #include "image/area.h"
 
@@ -217,19 +221,13 @@ rz_status_t rz_image_scan(const struct rz_image_tables *image)
     }
     choose_method();
     rz_status_t status = RZ_OK;
-    if (RZ_AREA->method == RZ_METHOD_HASHES) {
-        status = rz_image_scan_hashes(image);
-    }
-    for (uint32_t i = 0;
-         status == RZ_OK && RZ_AREA->method == RZ_METHOD_PROTECTION && i < image->head.n_regions;
-         i++) {
+    struct rz_image_hashing hashing;
+    rz_image_hash_begin(&hashing);
+    for (uint32_t i = 0; status == RZ_OK && i < image->head.n_regions; i++) {
         const struct rz_image_region *r = &image->region[i];
-        if (r->kind == RZ_IMAGE_WHOLE) {
-            struct found all = {r->start, r->start + r->file_bytes, 0};
-            uint64_t listed = r->start;
-            status = r->file_bytes > 0 ? add_found(&all, true, &listed) : RZ_OK;
-        } else if (!r->shared) {
-            status = scan_region(r);
+        bool protects = RZ_AREA->method == RZ_METHOD_PROTECTION && r->kind == RZ_IMAGE_ANONYMOUS;
+        if (!r->shared) {
+            status = protects ? scan_region(r) : rz_image_hash_region(&hashing, r);
         }
     }
     RZ_RAW1(close, RZ_AREA->pagemap);

@@ -1,47 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which pages have changed, by their hashes: where the kernel does not say it. */
+/* Which pages have changed, by their hashes: of files, and where the kernel does not say it. */
 #include "image/area.h"
 
 #include "image/raw_call.h"
 
 #include <sys/mman.h>
 
-#define WORD_PRESENT_OR_SWAPPED (UINT64_C(3) << 62)
+#define WORD_PRESENT (UINT64_C(1) << 63)
+#define WORD_SWAPPED (UINT64_C(1) << 62)
 #define WORD_OF_FILE (UINT64_C(1) << 61)
 #define WORDS (sizeof(RZ_AREA->words) / sizeof(RZ_AREA->words[0]))
 
-/* Through the pages of the save before, ascending. */
-struct hash_cursor {
-    const struct rz_image_run *run, *end;
-    const struct rz_page_hash *hashes; /* of the run's pages */
-};
-
-static const struct rz_page_hash *hash_before(struct hash_cursor *cursor, uint64_t page)
+/* A page's hash before; NULL: it was in no such list. */
+static const struct rz_page_hash *hash_before(struct rz_image_hashing *hashing, uint64_t page)
 {
-    while (cursor->run < cursor->end && cursor->run->page + cursor->run->pages <= page) {
-        cursor->hashes += cursor->run->pages;
-        cursor->run++;
+    while (hashing->before < hashing->end && hashing->before->page < page) {
+        hashing->before++;
     }
-    bool inside = cursor->run < cursor->end && cursor->run->page <= page;
-    return inside ? &cursor->hashes[page - cursor->run->page] : NULL;
+    bool there = hashing->before < hashing->end && hashing->before->page == page;
+    return there ? &hashing->before->hash : NULL;
 }
 
 /* Appends the page to the list, and its hash to those of this save. */
-static bool add_page(struct hash_cursor *cursor, uint64_t page, uint64_t *n)
+static bool add_page(struct rz_image_hashing *hashing, uint64_t page)
 {
-    enum rz_image_pool hashes = RZ_POOL_HASHES + (1 - RZ_AREA->turn);
-    if (!rz_image_pool_need(hashes, (*n + 1) * sizeof(struct rz_page_hash))) {
+    enum rz_image_pool pool = RZ_POOL_HASHES + (1 - RZ_AREA->turn);
+    uint64_t used = RZ_AREA->pool_used[pool];
+    if (!rz_image_pool_need(pool, used + sizeof(struct rz_image_hashed))) {
         return false;
     }
-    struct rz_page_hash *now = (struct rz_page_hash *)rz_image_pool(hashes) + (*n)++;
-    const struct rz_page_hash *before = hash_before(cursor, page);
-    *now = rz_page_hash((const void *)(page * RZ_IMAGE_PAGE), RZ_IMAGE_PAGE);
-    bool changed = !before || before->low != now->low || before->high != now->high;
+    struct rz_image_hashed *now = (void *)((uint8_t *)rz_image_pool(pool) + used);
+    const struct rz_page_hash *before = hash_before(hashing, page);
+    RZ_AREA->pool_used[pool] = used + sizeof(*now);
+    now->page = page;
+    now->hash = rz_page_hash((const void *)(page * RZ_IMAGE_PAGE), RZ_IMAGE_PAGE);
+    bool changed = !before || before->low != now->hash.low || before->high != now->hash.high;
     return rz_image_pool_append(RZ_POOL_SCANNED, (struct rz_image_run){page, 1, changed}, false);
 }
 
-static rz_status_t hash_region(struct hash_cursor *cursor, const struct rz_image_region *r,
-                               uint64_t *n)
+/* What is not there, and not where it was moved to either, is asked for: a guard page is listed as
+ * one that was moved out, and an access to it ends the process. */
+static bool is_own(const struct rz_image_region *r, uint64_t at, uint64_t word)
+{
+    bool whole = r->kind == RZ_IMAGE_WHOLE;
+    bool there = whole ? at - r->start < r->file_bytes
+                       : (word & (WORD_PRESENT | WORD_SWAPPED)) && !(word & WORD_OF_FILE);
+    return there && !rz_image_excluded(at, at + RZ_IMAGE_PAGE) &&
+           (!(word & WORD_SWAPPED) || rz_raw_readable(at));
+}
+
+static rz_status_t hash_pages(struct rz_image_hashing *hashing, const struct rz_image_region *r)
 {
     uint64_t *word = RZ_AREA->words;
     for (uint64_t at = r->start; at < r->end;) {
@@ -52,11 +60,7 @@ static rz_status_t hash_region(struct hash_cursor *cursor, const struct rz_image
             return rz_image_refuse(RZ_ERR_SYSTEM, "the pages at 0x%lx cannot be listed", at);
         }
         for (uint64_t i = 0; i < pages; i++, at += RZ_IMAGE_PAGE) {
-            bool own = r->kind == RZ_IMAGE_WHOLE
-                           ? at - r->start < r->file_bytes
-                           : (word[i] & WORD_PRESENT_OR_SWAPPED) && !(word[i] & WORD_OF_FILE);
-            if (own && !rz_image_excluded(at, at + RZ_IMAGE_PAGE) &&
-                !add_page(cursor, at / RZ_IMAGE_PAGE, n)) {
+            if (is_own(r, at, word[i]) && !add_page(hashing, at / RZ_IMAGE_PAGE)) {
                 return RZ_ERR_NO_MEMORY;
             }
         }
@@ -64,27 +68,23 @@ static rz_status_t hash_region(struct hash_cursor *cursor, const struct rz_image
     return RZ_OK;
 }
 
-rz_status_t rz_image_scan_hashes(const struct rz_image_tables *image)
+void rz_image_hash_begin(struct rz_image_hashing *hashing)
 {
-    enum rz_image_pool known = RZ_POOL_KNOWN + RZ_AREA->turn;
-    const struct rz_image_run *runs = rz_image_pool(known);
-    struct hash_cursor cursor = {runs, runs + rz_image_pool_runs(known),
-                                 rz_image_pool(RZ_POOL_HASHES + RZ_AREA->turn)};
-    rz_status_t status = RZ_OK;
-    uint64_t n = 0;
-    for (uint32_t i = 0; status == RZ_OK && i < image->head.n_regions; i++) {
-        const struct rz_image_region *r = &image->region[i];
-        uint64_t bytes = r->end - r->start;
-        if (r->shared) {
-            continue;
-        }
-        if (!(r->protection & PROT_READ)) {
-            RZ_RAW3(mprotect, r->start, bytes, r->protection | PROT_READ);
-        }
-        status = hash_region(&cursor, r, &n);
-        if (!(r->protection & PROT_READ)) {
-            RZ_RAW3(mprotect, r->start, bytes, r->protection);
-        }
+    enum rz_image_pool pool = RZ_POOL_HASHES + RZ_AREA->turn;
+    hashing->before = rz_image_pool(pool);
+    hashing->end = hashing->before + RZ_AREA->pool_used[pool] / sizeof(struct rz_image_hashed);
+    RZ_AREA->pool_used[RZ_POOL_HASHES + (1 - RZ_AREA->turn)] = 0;
+}
+
+rz_status_t rz_image_hash_region(struct rz_image_hashing *hashing, const struct rz_image_region *r)
+{
+    bool readable = r->protection & PROT_READ;
+    if (!readable) {
+        RZ_RAW3(mprotect, r->start, r->end - r->start, r->protection | PROT_READ);
+    }
+    rz_status_t status = hash_pages(hashing, r);
+    if (!readable) {
+        RZ_RAW3(mprotect, r->start, r->end - r->start, r->protection);
     }
     return status;
 }

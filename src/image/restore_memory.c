@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 
 #define POPULATE_WRITE 23 /* madvise, Linux 5.14 */
+#define GUARD_REMOVE 103  /* Linux 6.13 */
 #define STACK_MAX (UINT64_C(64) << 20)
 #define HEAP_STEP (UINT64_C(1) << 30)
 #define POPULATE_MIN (16 * RZ_IMAGE_PAGE)
@@ -210,6 +211,16 @@ static void discard(uint64_t at, uint64_t end)
     }
 }
 
+/* Nothing can be written to guard pages that came after the image. */
+static void remove_guards(uint64_t at, uint64_t end)
+{
+    uint64_t stop;
+    while (rz_image_next_included(&at, end, &stop)) {
+        RZ_RAW3(madvise, at, stop - at, GUARD_REMOVE);
+        at = stop;
+    }
+}
+
 static void take_bytes(uint64_t at, uint64_t bytes, uint64_t offset)
 {
     while (bytes > 0) {
@@ -259,6 +270,9 @@ static const struct rz_image_run *fill_region(const struct rz_image_region *r, b
     const long writable = PROT_READ | PROT_WRITE;
     uint64_t at = r->start, last = r->end / RZ_IMAGE_PAGE, bytes = r->end - r->start;
     bool open = !kept || (r->protection & writable) == writable;
+    if (kept && !r->shared) {
+        remove_guards(at, r->end);
+    }
     for (; run < end && run->page < last; run++) {
         struct rz_image_run part = *run;
         uint64_t first = at / RZ_IMAGE_PAGE, before = part.page < first ? first - part.page : 0;

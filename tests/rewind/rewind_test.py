@@ -317,7 +317,7 @@ class State(Rewind):
         self.restored("signals", "itimer")
 
     def test_properties(self):
-        self.restored("properties", "registers", "stack", "deep", "locks", "files", "many-files", "process", "mappings")
+        self.restored("properties", "registers", "stack", "deep", "locks", "files", "many-files", "process", "mappings", "thrown-away", "guards")
 
     def test_a_file_has_another_name(self):
         self.restored("rotated")

@@ -197,6 +197,24 @@ static void a_mapping_that_was_removed_is_there_again(void **state)
     close(fd);
 }
 
+/* Guard pages that came after the image are in the way of what it has there. */
+static void memory_is_guarded_after_the_image(void **state)
+{
+    (void)state;
+    int *times = outside(), fd = new_image();
+    char *at = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(at, 1, 8 * PAGE);
+    uint64_t bytes;
+    save(fd, &bytes);
+    assert_true(at[0] == 1 && at[3 * PAGE] == 1);
+    if (++*times == 1) {
+        madvise(at, 4 * PAGE, 102 /* MADV_GUARD_INSTALL */);
+        go_back(fd, bytes, 0);
+    }
+    munmap(at, 8 * PAGE);
+    close(fd);
+}
+
 static void excluded_memory_stays(void **state)
 {
     (void)state;
@@ -546,6 +564,7 @@ int main(void)
         cmocka_unit_test(pages_changed_in_many_places),
         cmocka_unit_test(mapped_memory_gets_pages_and_checksums),
         cmocka_unit_test(a_mapping_that_was_removed_is_there_again),
+        cmocka_unit_test(memory_is_guarded_after_the_image),
         cmocka_unit_test(excluded_memory_stays),
         cmocka_unit_test(files_are_what_they_were),
         cmocka_unit_test(a_closed_file_is_cut),

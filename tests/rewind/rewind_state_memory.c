@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory that is thrown away, and what the system is told of memory. */
+#include "rewind_state.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, BLOCK = 16 * PAGE, BLOCKS = 16, TURN = 7 };
+
+/* ---- Pages that are thrown away and written again, none of which is read in between ---- */
+
+enum kind { OF_FILE, ANONYMOUS, KINDS };
+static char *thrown[KINDS];
+static unsigned char has[KINDS][BLOCKS];
+
+/* A file of as many bytes of 'f'. */
+static int full_file(const char *name, size_t bytes)
+{
+    static char page[PAGE];
+    int fd = open_as(name);
+    memset(page, 'f', PAGE);
+    for (size_t at = 0; at < bytes; at += PAGE) {
+        need(write(fd, page, PAGE) == PAGE, name);
+    }
+    return fd;
+}
+
+static char *map_full(const char *name, size_t bytes)
+{
+    int fd = name ? full_file(name, bytes) : -1, flags = MAP_PRIVATE | (name ? 0 : MAP_ANONYMOUS);
+    char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+    need(at != MAP_FAILED && (!name || close(fd) == 0), "mmap");
+    memset(at, 'm', bytes);
+    return at;
+}
+
+static void make_thrown(void)
+{
+    thrown[OF_FILE] = map_full("thrown", BLOCKS * BLOCK);
+    thrown[ANONYMOUS] = map_full(NULL, BLOCKS * BLOCK);
+    memset(has, 'm', sizeof(has));
+}
+
+static int wrong_bytes(enum kind kind, int block)
+{
+    int wrong = 0;
+    for (int i = 0; i < BLOCK; i++) {
+        wrong += thrown[kind][block * BLOCK + i] != has[kind][block];
+    }
+    return wrong;
+}
+
+static void throw_or_write(enum kind kind, int block, int step)
+{
+    char *at = thrown[kind] + block * BLOCK;
+    unsigned char without = kind == ANONYMOUS ? 0 : 'f';
+    if (has[kind][block] == without) {
+        has[kind][block] = (unsigned char)(1 + step % 64);
+        memset(at, has[kind][block], BLOCK);
+    } else {
+        has[kind][block] = without;
+        need(madvise(at, BLOCK, MADV_DONTNEED) == 0, "madvise");
+    }
+}
+
+static void step_thrown(int step)
+{
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        for (int block = 0; block < BLOCKS; block++) {
+            int wrong = (step + block) % TURN == 0 ? wrong_bytes(kind, block) : 0;
+            if (wrong != 0) {
+                say("thrown-away: step %d: %d bytes of kind %d\n", step, wrong, kind);
+            }
+            if ((step + block) % TURN == 0) {
+                throw_or_write(kind, block, step);
+            }
+        }
+    }
+}
+
+static void end_thrown(void)
+{
+    int wrong = 0;
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        for (int block = 0; block < BLOCKS; block++) {
+            wrong += wrong_bytes(kind, block);
+        }
+    }
+    say("thrown-away: %d bytes are wrong\n", wrong);
+}
+
+/* ---- Guard pages: in memory that snapshots have protected ---- */
+
+enum { GUARD_INSTALL = 102, GUARD_REMOVE = 103 };
+static char *guarded[2];
+
+static void make_guards(void)
+{
+    guarded[0] = map_full("guarded", BLOCK);
+    guarded[1] = map_full(NULL, BLOCK);
+}
+
+static void step_guards(int step)
+{
+    for (int i = 0; i < 2 && step % TURN == TURN - 1; i++) {
+        int advice = step % (2 * TURN) < TURN ? GUARD_INSTALL : GUARD_REMOVE;
+        if (madvise(guarded[i], BLOCK / 2, advice) != 0 && errno != EINVAL) {
+            say("guards: step %d: %s\n", step, strerror(errno));
+        }
+    }
+}
+
+static void end_guards(void)
+{
+    int wrong = 0;
+    for (int i = 0; i < 2; i++) {
+        madvise(guarded[i], BLOCK / 2, GUARD_REMOVE);
+        memset(guarded[i], 'm', BLOCK / 2);
+        for (int k = 0; k < BLOCK; k++) {
+            wrong += guarded[i][k] != 'm';
+        }
+    }
+    say("guards: %d bytes are wrong\n", wrong);
+}
+
+/* ---- The modes ---- */
+
+const struct mode memory_modes[] = {
+    {"thrown-away", make_thrown, step_thrown, end_thrown},
+    {"guards", make_guards, step_guards, end_guards},
+    {NULL, NULL, NULL, NULL},
+};
