@@ -33,6 +33,7 @@
 #define RZ_IMAGE_NAMESPACES 8
 #define RZ_IMAGE_CONTROLS 3
 #define RZ_IMAGE_GIVEN 3 /* descriptors 0, 1 and 2 */
+#define RZ_IMAGE_PARK_SIGNAL 33
 
 /* Arrays that grow; each has a place of its own, where it never moves. */
 enum rz_image_pool {
@@ -100,7 +101,7 @@ struct rz_image_area {
     struct rz_lock_owners *owners;    /* NULL: nobody follows them */
     bool notes_signals;               /* a save stops the threads */
     int32_t restorer;                 /* the thread that restores when all others have ended */
-    int32_t park_signal;              /* of the thread that stops others */
+    int32_t park_signal;              /* of the thread that stops others; 0: none yet */
     int32_t stubborn;                 /* the thread that did not stop last time; 0: none */
     uint16_t ordered[RZ_IMAGE_FILES]; /* files of the table, one for each open file, as kcmp says */
     uint32_t n_ordered;

@@ -57,7 +57,8 @@ rz_status_t rz_image_note_process(struct rz_image_tables *image)
         RZ_RAW4(rt_sigaction, i, 0, head->action[i], 8);
     }
     if (RZ_AREA->park_left) { /* ours */
-        rz_raw_zero(head->action[RZ_AREA->park_signal], sizeof(head->action[0]));
+        rz_raw_copy(head->action[RZ_AREA->park_signal], RZ_AREA->park_action,
+                    sizeof(head->action[0]));
     }
     for (int i = 0; i < RZ_IMAGE_LIMITS; i++) {
         RZ_RAW4(prlimit64, 0, i, 0, head->limit[i]);

@@ -16,6 +16,7 @@
 #define GET_GS 0x1004
 #define IO_OF_THREAD 1        /* ioprio_get, IOPRIO_WHO_PROCESS */
 #define OWN_RETURN 0x04000000 /* SA_RESTORER */
+#define PARK_VALUE 0x72686963 /* what the signal carries that calls a thread */
 #define RSEQ_BYTES 32
 #define RSEQ_SIGNATURE 0x53053053
 /* A thread that blocks the signal for so long is not waited for; one that does not is, longer. */
@@ -186,9 +187,26 @@ void rz_image_await_order(void)
     }
 }
 
-static void on_park(int signal)
+/* libc's, of one of its threads to all others (setuid). */
+static void pass_on(int signal, siginfo_t *info, void *context)
 {
-    (void)signal;
+    uintptr_t handler = RZ_AREA->park_action[0];
+    if (handler == (uintptr_t)SIG_DFL || handler == (uintptr_t)SIG_IGN) {
+        return;
+    }
+    if (RZ_AREA->park_action[1] & SA_SIGINFO) {
+        ((void (*)(int, siginfo_t *, void *))handler)(signal, info, context);
+    } else {
+        ((void (*)(int))handler)(signal);
+    }
+}
+
+static void on_park(int signal, siginfo_t *info, void *context)
+{
+    if (info->si_code != SI_QUEUE || info->si_value.sival_int != PARK_VALUE) {
+        pass_on(signal, info, context);
+        return;
+    }
     struct rz_image_parked *me = parked_of((int)RZ_RAW0(gettid));
     int32_t called = RZ_THREAD_CALLED;
     if (!me || !atomic_compare_exchange_strong(&me->state, &called, RZ_THREAD_CALLED)) {
@@ -213,24 +231,21 @@ static void on_park(int signal)
     atomic_store(&me->state, RZ_THREAD_FREE);
 }
 
-/* ---- Its signal: one that the program does not use, for as long as it is needed ---- */
+/* ---- Its signal, for as long as it is needed ---- */
 
-static bool take_signal(void)
+/* One that libc keeps for itself: sigfillset leaves it out and no call of libc blocks it. So it is
+ * not taken by a thread that waits for all signals (sigwait, sigtimedwait), which would show it to
+ * the program, and comes to one that blocks them all. What libc itself sends by it, libc gets. */
+static void take_signal(void)
 {
-    uint64_t own[4] = {(uintptr_t)on_park, SA_RESTART | OWN_RETURN,
+    uint64_t own[4] = {(uintptr_t)on_park, SA_RESTART | SA_SIGINFO | OWN_RETURN,
                        (uintptr_t)rz_image_signal_return, ~UINT64_C(0)};
-    if (RZ_AREA->park_left) {
-        RZ_RAW4(rt_sigaction, RZ_AREA->park_signal, own, 0, 8); /* a restore has taken it away */
-        return true;
+    uint64_t was[4];
+    RZ_AREA->park_signal = RZ_IMAGE_PARK_SIGNAL;
+    RZ_RAW4(rt_sigaction, RZ_AREA->park_signal, own, was, 8);
+    if (was[0] != own[0]) { /* else it was left there */
+        rz_raw_copy(RZ_AREA->park_action, was, sizeof(was));
     }
-    for (int signal = 64; signal > 34; signal--) {
-        if (RZ_RAW4(rt_sigaction, signal, 0, RZ_AREA->park_action, 8) == 0 &&
-            RZ_AREA->park_action[0] == (uintptr_t)SIG_DFL) {
-            RZ_AREA->park_signal = signal;
-            return RZ_RAW4(rt_sigaction, signal, own, 0, 8) == 0;
-        }
-    }
-    return false;
 }
 
 static void give_signal_back(void)
@@ -260,8 +275,8 @@ static void task_path(char *path, int tid, const char *name)
     rz_raw_copy(path + n, name, rz_raw_length(name) + 1);
 }
 
-/* What the signal would do now. A program must not find it in sigwait; so a thread is called only
- * when it has been seen to take it. */
+/* What the signal would do now. A program that waits for it without libc must not find it; so a
+ * thread is called only when it has been seen to take it. */
 enum taking {
     TAKES_NOW,
     TAKES_LATER, /* perhaps: it blocks the signal, or has ended although it is listed */
@@ -282,18 +297,17 @@ static const char *take_hex(const char *c, uint64_t *value)
     return *c == ' ' ? c + 1 : c;
 }
 
-/* "128 0xSET 0xINFO 0xTIME ...": what sigwait waits for, for any time. The kernel takes these
- * signals out of those that the thread blocks. */
+/* "128 0xSET ...": what sigwait or sigtimedwait waits for. The kernel takes these signals out of
+ * those that the thread blocks. */
 static bool waits_for_signals(int tid, uint64_t *set)
 {
     char path[64], text[256];
-    uint64_t number, at, info, time;
+    uint64_t number, at;
     task_path(path, tid, "/syscall");
     long n = rz_image_read_file(path, text, sizeof(text) - 1);
     text[n > 0 ? n : 0] = '\0';
-    const char *c = take_hex(take_hex(take_hex(text, &number), &at), &info);
-    take_hex(c, &time);
-    if (number != WAITS_FOR_SIGNAL || time != 0 || !rz_raw_readable(at)) {
+    take_hex(take_hex(text, &number), &at);
+    if (number != WAITS_FOR_SIGNAL || !rz_raw_readable(at)) {
         return false;
     }
     *set = *(const volatile uint64_t *)at;
@@ -333,15 +347,25 @@ static rz_status_t refuse_thread(int tid)
         RZ_AREA->park_left = RZ_AREA->park_left || called; /* its signal is on the way */
     }
     return rz_image_refuse(RZ_ERR_UNSUPPORTED,
-                           "thread %d (%s) does not stop: it blocks signals, waits for all of them "
-                           "(sigwait), or has ended",
+                           "thread %d (%s) does not stop: it blocks the signals of libc, waits for "
+                           "them (rt_sigtimedwait), or has ended",
                            tid, name);
 }
 
-static void call_thread(struct rz_image_parked *parked)
+/* False: no more signals can be queued now, or it has ended. */
+static bool call_thread(struct rz_image_parked *parked)
 {
+    siginfo_t info;
+    long pid = RZ_RAW0(getpid);
+    rz_raw_zero(&info, sizeof(info));
+    info.si_signo = RZ_AREA->park_signal, info.si_code = SI_QUEUE, info.si_pid = (int)pid;
+    info.si_value.sival_int = PARK_VALUE;
     atomic_store(&parked->state, RZ_THREAD_CALLED);
-    RZ_RAW3(tgkill, RZ_RAW0(getpid), parked->thread.tid, RZ_AREA->park_signal);
+    if (RZ_RAW4(rt_tgsigqueueinfo, pid, parked->thread.tid, info.si_signo, &info) == 0) {
+        return true;
+    }
+    atomic_store(&parked->state, RZ_THREAD_LISTED);
+    return false;
 }
 
 static rz_status_t await_parked(struct rz_image_parked *parked)
@@ -361,11 +385,8 @@ static rz_status_t await_parked(struct rz_image_parked *parked)
             continue;
         }
         enum taking taking = taking_of(tid);
-        blocked_ms += state == RZ_THREAD_CALLED ? 16 : 1;
-        blocked_ms = taking == TAKES_NOW ? 0 : blocked_ms;
-        if (taking == TAKES_NOW && state == RZ_THREAD_LISTED) {
-            call_thread(parked);
-        }
+        bool comes = taking == TAKES_NOW && (state == RZ_THREAD_CALLED || call_thread(parked));
+        blocked_ms = comes ? 0 : blocked_ms + (state == RZ_THREAD_CALLED ? 16 : 1);
         if (taking == TAKES_NEVER || blocked_ms > max_ms || ms > STOP_MAX_MS) {
             return refuse_thread(tid);
         }
@@ -422,9 +443,7 @@ rz_status_t rz_image_threads_stop(void)
     atomic_store(&RZ_AREA->order, RZ_ORDER_WAIT);
     RZ_AREA->n_parked = 1; /* 0 is this thread */
     RZ_AREA->restorer = 0;
-    if (!take_signal()) {
-        return rz_image_refuse(RZ_ERR_UNSUPPORTED, "the program uses every real-time signal");
-    }
+    take_signal();
     int new = 1;
     rz_status_t status = RZ_OK;
     while (status == RZ_OK && new > 0) {

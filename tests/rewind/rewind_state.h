@@ -13,7 +13,8 @@ struct mode {
     void (*end)(void);
 };
 
-extern const struct mode process_modes[], file_modes[], memory_modes[], refused_modes[];
+extern const struct mode process_modes[], file_modes[], memory_modes[], thread_modes[],
+    refused_modes[];
 
 extern int rank, steps;
 extern const char *folder;

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -248,28 +247,6 @@ static void end_pipe_on_output(void)
     dup2(saved_out, 1);
 }
 
-static void *wait_for_all(void *arg)
-{
-    sigset_t all;
-    int number;
-    sigfillset(&all);
-    while (sigwait(&all, &number) == 0) {
-        fprintf(stderr, "signal %d, which nobody has sent\n", number);
-    }
-    return arg;
-}
-
-/* The usual thread for signals, which all threads block. */
-static void make_signal_thread(void)
-{
-    pthread_t thread;
-    sigset_t all, was;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &was);
-    may(pthread_create(&thread, NULL, wait_for_all, NULL) == 0);
-    pthread_sigmask(SIG_SETMASK, &was, NULL);
-}
-
 /* In the place of libc's, as programs have it that run without that. */
 static void make_own_rseq(void)
 {
@@ -319,7 +296,6 @@ const struct mode refused_modes[] = {
     {"keyring", make_keyring, NULL, NULL},
     {"protection-keys", make_protection_keys, NULL, NULL},
     {"segments", make_segments, NULL, NULL},
-    {"signal-thread", make_signal_thread, NULL, NULL},
     {"own-rseq", make_own_rseq, NULL, NULL},
     {"pipe-on-output", make_pipe_on_output, NULL, end_pipe_on_output},
     {NULL, NULL, NULL, NULL},

@@ -289,7 +289,7 @@ class State(Rewind):
         "renamed-link": "does not lead to", "file-of-a-process": "a file of one process", "watched-folder": "when its folder changes",
         "file-limit": "ulimit -f", "all-descriptors": "ulimit -n", "securebits": "securebits", "no-new-code": "memory-deny-write-execute",
         "lease": "lease", "seccomp": "Seccomp", "capabilities": "CapBnd", "namespace": "namespace (uts)", "root": "/proc cannot be read",
-        "keyring": "keyring", "protection-keys": "protection keys", "segments": "modify_ldt", "signal-thread": "(sigwait)",
+        "keyring": "keyring", "protection-keys": "protection keys", "segments": "modify_ldt", "all-signals": "(rt_sigtimedwait)",
         "own-rseq": "(rseq)",
     }
 
@@ -311,7 +311,7 @@ class State(Rewind):
         # In the process that saved, and in another one on another node.
         for kill, nodes in (("stored:2@1", 2), ("piece-came:6@1", 3)):
             with self.subTest(kill):
-                self.restored("threads", kill=kill, nodes=nodes)
+                self.restored("threads", "signal-thread", "timed-wait", kill=kill, nodes=nodes)
 
     def test_signals(self):
         self.restored("signals", "itimer")

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads that wait for signals. */
+#include "rewind_state.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- Threads that wait for signals ---- */
+
+static pthread_t taker, timed_taker;
+static _Atomic pid_t taker_id;
+static atomic_bool over;
+static int taken, strange, strange_in_time; /* of a taker, until it has ended */
+
+/* All signals are blocked in it, as programs have it. */
+static void *take_signals(void *arg)
+{
+    sigset_t all;
+    int number;
+    sigfillset(&all);
+    while (sigwait(&all, &number) == 0 && number != SIGTERM) {
+        taken += number == SIGUSR1;
+        strange += number != SIGUSR1;
+    }
+    return arg;
+}
+
+static void *take_signals_for_a_time(void *arg)
+{
+    sigset_t all;
+    sigfillset(&all);
+    while (!atomic_load(&over)) {
+        int number = sigtimedwait(&all, NULL, &(struct timespec){.tv_nsec = 20000000});
+        strange_in_time += number > 0 && number != SIGUSR1;
+    }
+    return arg;
+}
+
+static pthread_t new_taker(void *(*run)(void *), bool blocks)
+{
+    pthread_t thread;
+    sigset_t all, was;
+    sigfillset(&all);
+    pthread_sigmask(blocks ? SIG_SETMASK : SIG_UNBLOCK, blocks ? &all : NULL, &was);
+    need(pthread_create(&thread, NULL, run, NULL) == 0, "pthread_create");
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    return thread;
+}
+
+static void make_signal_thread(void)
+{
+    taker = new_taker(take_signals, true);
+}
+
+static void end_signal_thread(void)
+{
+    pthread_kill(taker, SIGUSR1);
+    pthread_kill(taker, SIGTERM);
+    pthread_join(taker, NULL);
+    say("signal-thread: %d taken, %d others\n", taken, strange);
+}
+
+static void make_timed_wait(void)
+{
+    timed_taker = new_taker(take_signals_for_a_time, rank % 2 == 0);
+}
+
+static void end_timed_wait(void)
+{
+    if (rank % 2 == 0) {
+        pthread_kill(timed_taker, SIGUSR1);
+    }
+    atomic_store(&over, true);
+    pthread_join(timed_taker, NULL);
+    say("timed-wait: %d others\n", strange_in_time);
+}
+
+/* Without libc, whose sigfillset leaves out two signals that libc itself needs. */
+static void *wait_without_libc(void *arg)
+{
+    const unsigned long all = ~0ul;
+    atomic_store(&taker_id, gettid());
+    const struct timespec time = {.tv_sec = 100};
+    while (true) {
+        long number = syscall(SYS_rt_sigtimedwait, &all, NULL, &time, sizeof(all));
+        need(number <= 0, "a signal that nobody has sent");
+    }
+    return arg;
+}
+
+/* It waits when a snapshot is made. */
+static void make_all_signals(void)
+{
+    char path[64], call[8] = "";
+    need(pthread_create(&taker, NULL, wait_without_libc, NULL) == 0, "pthread_create");
+    while (strncmp(call, "128 ", 4) != 0) {
+        sched_yield();
+        snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", (int)atomic_load(&taker_id));
+        FILE *file = fopen(path, "r");
+        if (file) {
+            (void)!fgets(call, sizeof(call), file);
+            fclose(file);
+        }
+    }
+}
+
+/* ---- The modes ---- */
+
+const struct mode thread_modes[] = {
+    {"signal-thread", make_signal_thread, NULL, end_signal_thread},
+    {"timed-wait", make_timed_wait, NULL, end_timed_wait},
+    {"all-signals", make_all_signals, NULL, NULL},
+    {NULL, NULL, NULL, NULL},
+};
