@@ -121,23 +121,97 @@ static void note_former_ids(struct rz_lock_owners *owners)
     }
 }
 
-/* An address may be there twice: the new id of one thread may be the old one of another, so each
- * lock is renamed once. */
+/* The new id of one thread may be the old one of another, so each word is renamed once, whoever has
+ * its address. False: it has been looked at, or is no memory of the program's. */
+static bool is_first(uint64_t word)
+{
+    uint64_t *looked_at = RZ_AREA->words + 1, *n = RZ_AREA->words;
+    for (uint64_t i = 0; i < *n; i++) {
+        if (looked_at[i] == word) {
+            return false;
+        }
+    }
+    looked_at[(*n)++] = word;
+    return word % 4 == 0 && is_writable(word, word + 4);
+}
+
+static void rename_word(uint64_t at, uint32_t is)
+{
+    uint32_t *word = (uint32_t *)at;
+    *word = is != 0 ? (*word & ~RZ_LOCK_ID) | is : *word;
+}
+
 static void rename_taken(const struct rz_lock_owners *owners)
 {
     for (uint32_t i = 0; i < RZ_LOCKS_TAKEN; i++) {
         uintptr_t lock = atomic_load(&owners->taken[i]);
-        uint32_t before = 0;
-        while (before < i && atomic_load(&owners->taken[before]) != lock) {
-            before++;
+        if (lock && is_first(lock + RZ_MUTEX_LOCK * 4)) {
+            rename_word(lock, rz_former_id_now(owners, *(uint32_t *)lock & RZ_LOCK_ID));
         }
-        if (!lock || before < i || !is_writable(lock, lock + RZ_MUTEX_WORDS * 4)) {
-            continue;
+    }
+}
+
+/* ---- Robust locks, of which the kernel has each thread's list ---- */
+
+struct robust_locks {
+    uint64_t first; /* the next one; here, and in each of them */
+    int64_t to_word;
+    uint64_t pending; /* is being taken or released, and not in the list */
+};
+
+/* The kernel's own bound. */
+#define ROBUST_MAX 2048
+#define ROBUST_INHERITS UINT64_C(1) /* in an address */
+
+static const struct robust_locks *list_of(const struct rz_image_thread *thread)
+{
+    uint64_t at = thread->robust;
+    return thread->robust_bytes == sizeof(struct robust_locks) && at % 8 == 0 &&
+                   is_writable(at, at + sizeof(struct robust_locks))
+               ? (const void *)at
+               : NULL;
+}
+
+/* The word of a lock, which it names by one of the thread's ids: by the one it was saved with, or
+ * by a former one, if the thread was restored within the call that took it. */
+static void rename_robust(const struct rz_lock_owners *owners, uint32_t thread, uint64_t word)
+{
+    uint32_t id = *(uint32_t *)word & RZ_LOCK_ID, is = (uint32_t)RZ_AREA->new_tid[thread];
+    bool its = id == (uint32_t)RZ_AREA->image.thread[thread].tid ||
+               (owners && rz_former_id_now(owners, id) == is);
+    rename_word(word, its ? is : 0);
+}
+
+/* If its thread ends, the kernel looks whether the word names it before it tells another one. What
+ * is pending comes first: another thread may have it in its list. */
+static void rename_pending(const struct rz_lock_owners *owners)
+{
+    const struct rz_image_tables *image = &RZ_AREA->image;
+    for (uint32_t i = 0; i < image->head.n_threads; i++) {
+        const struct robust_locks *list = list_of(&image->thread[i]);
+        uint64_t lock = list ? list->pending & ~ROBUST_INHERITS : 0;
+        uint64_t word = list ? lock + (uint64_t)list->to_word : 0;
+        if (lock && is_writable(word, word + 4) &&
+            (*(uint32_t *)word & RZ_LOCK_ID) == (uint32_t)image->thread[i].tid && is_first(word)) {
+            rename_robust(owners, i, word);
         }
-        uint32_t *word = (uint32_t *)lock + RZ_MUTEX_LOCK;
-        uint32_t is = rz_former_id_now(owners, *word & RZ_LOCK_ID);
-        if (is != 0) {
-            *word = (*word & ~RZ_LOCK_ID) | is;
+    }
+}
+
+static void rename_listed(const struct rz_lock_owners *owners)
+{
+    const struct rz_image_tables *image = &RZ_AREA->image;
+    for (uint32_t i = 0; i < image->head.n_threads; i++) {
+        const struct robust_locks *list = list_of(&image->thread[i]);
+        uint64_t lock = list ? list->first & ~ROBUST_INHERITS : 0;
+        for (int n = 0; lock && lock != (uintptr_t)list && n < ROBUST_MAX; n++) {
+            uint64_t word = lock + (uint64_t)list->to_word;
+            if (lock % 8 != 0 || !is_writable(lock, lock + 8) || word % 4 != 0 ||
+                !is_writable(word, word + 4)) {
+                break;
+            }
+            rename_robust(owners, i, word);
+            lock = *(uint64_t *)lock & ~ROBUST_INHERITS;
         }
     }
 }
@@ -166,10 +240,15 @@ void rz_restore_owners(void)
         return;
     }
     struct rz_lock_owners *owners = (void *)image->head.owners;
+    RZ_AREA->words[0] = 0;
     if (owners) {
         atomic_fetch_add(&owners->restores, 1);
         note_former_ids(owners);
         rename_taken(owners);
+    }
+    rename_pending(owners);
+    rename_listed(owners);
+    if (owners) {
         for (uint32_t i = 0; i < owners->n_system; i++) {
             look_through(owners->system[i].start, owners->system[i].end);
         }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that wait for signals. */
+/* Threads that wait for signals, or end with locks. */
 #include "rewind_state.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -112,11 +114,63 @@ static void make_all_signals(void)
     }
 }
 
+/* ---- Robust locks whose owner ends without having released them ---- */
+
+static pthread_t owner, waiter;
+static pthread_mutex_t left, left_too;
+static sem_t held, may_end;
+
+static void *end_with_locks(void *arg)
+{
+    need(pthread_mutex_lock(&left) == 0 && pthread_mutex_lock(&left_too) == 0, "a lock");
+    sem_post(&held);
+    while (sem_wait(&may_end) != 0) {
+    }
+    return arg;
+}
+
+static void *wait_for_lock(void *arg)
+{
+    int result = pthread_mutex_lock(&left);
+    (void)arg;
+    return result == EOWNERDEAD ? &left : NULL;
+}
+
+static void make_owner_ends(void)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    need(pthread_mutex_init(&left, &attributes) == 0, "a lock");
+    pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+    need(pthread_mutex_init(&left_too, &attributes) == 0, "a lock");
+    sem_init(&held, 0, 0);
+    sem_init(&may_end, 0, 0);
+    need(pthread_create(&owner, NULL, end_with_locks, NULL) == 0, "pthread_create");
+    while (sem_wait(&held) != 0) {
+    }
+    need(pthread_create(&waiter, NULL, wait_for_lock, NULL) == 0, "pthread_create");
+}
+
+static void end_owner_ends(void)
+{
+    struct timespec until;
+    void *result = NULL;
+    sem_post(&may_end);
+    pthread_join(owner, NULL);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 100;
+    int joined = pthread_timedjoin_np(waiter, &result, &until);
+    say("owner-ends: %s, %s\n", joined == 0 && result == &left ? "told" : "not told",
+        pthread_mutex_trylock(&left_too) == EOWNERDEAD ? "told" : "not told");
+}
+
 /* ---- The modes ---- */
 
 const struct mode thread_modes[] = {
     {"signal-thread", make_signal_thread, NULL, end_signal_thread},
     {"timed-wait", make_timed_wait, NULL, end_timed_wait},
     {"all-signals", make_all_signals, NULL, NULL},
+    {"owner-ends", make_owner_ends, NULL, end_owner_ends},
     {NULL, NULL, NULL, NULL},
 };

@@ -311,7 +311,7 @@ class State(Rewind):
         # In the process that saved, and in another one on another node.
         for kill, nodes in (("stored:2@1", 2), ("piece-came:6@1", 3)):
             with self.subTest(kill):
-                self.restored("threads", "signal-thread", "timed-wait", kill=kill, nodes=nodes)
+                self.restored("threads", "signal-thread", "timed-wait", "owner-ends", kill=kill, nodes=nodes)
 
     def test_signals(self):
         self.restored("signals", "itimer")
