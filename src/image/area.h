@@ -60,6 +60,16 @@ enum rz_image_thread_state {
     RZ_THREAD_GONE,
 };
 
+/* What a thread may have changed that only the thread itself can look at. */
+enum rz_image_changed {
+    RZ_CHANGED_NOTHING,
+    RZ_CHANGED_CONTROL, /* the first one of these */
+    RZ_CHANGED_KEYS = RZ_CHANGED_CONTROL + RZ_IMAGE_CONTROLS,
+    RZ_CHANGED_SESSION_KEYS,
+    RZ_CHANGED_TIME_STAMPS,
+    RZ_CHANGED_PROCESSOR_ID,
+};
+
 enum rz_image_order { RZ_ORDER_WAIT, RZ_ORDER_GO, RZ_ORDER_END };
 
 enum rz_image_method { RZ_METHOD_UNKNOWN, RZ_METHOD_PROTECTION, RZ_METHOD_HASHES };
@@ -245,7 +255,8 @@ void rz_image_threads_order(enum rz_image_order order);
 void rz_image_threads_await(void);
 void rz_image_await_order(void); /* until there is one */
 void rz_image_thread_note(struct rz_image_thread *thread);
-rz_status_t rz_image_threads_refuse(const struct rz_image_thread *own); /* of those that stand */
+/* Of those that stand, and its own; saves: also what an image does not carry. */
+rz_status_t rz_image_threads_refuse(const struct rz_image_thread *own, bool saves);
 bool rz_image_thread_forget(const struct rz_image_thread *thread);
 void rz_image_thread_become(const struct rz_image_thread *thread);
 
@@ -274,6 +285,8 @@ int rz_image_given_of(int fd, const struct stat *st);
 /* given.c */
 void rz_image_note_given(void); /* as it is now */
 rz_status_t rz_image_refuse_changed(void);
+int32_t rz_image_changed(void); /* what this thread has changed: enum rz_image_changed */
+rz_status_t rz_image_refuse_thread(const struct rz_image_thread *thread);
 bool rz_image_given_processors(const struct rz_image_thread *thread); /* those of the start */
 
 /* locks.c: of this file, into it */

@@ -38,11 +38,12 @@ struct rz_image_thread {
     uint64_t stack[3]; /* sigaltstack */
     uint64_t processors[16];
     uint64_t schedule[6]; /* sched_attr */
-    uint64_t timer_slack, gs, memory_nodes[16];
+    uint64_t timer_slack, gs, memory_nodes[16], personality;
     int32_t io_priority, memory_mode, parent_signal, processors_own;
     int32_t tid, processors_bytes;
     int32_t slot;         /* its place among the parked threads, which its handler knows */
     int32_t rseq_unknown; /* not of an image: it cannot be saved */
+    int32_t changed;      /* so this: enum rz_image_changed */
     char name[16];
 };
 

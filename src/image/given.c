@@ -9,10 +9,13 @@
 #include "image/raw_call.h"
 
 #include <fcntl.h>
+#include <linux/kcmp.h>
+#include <linux/prctl.h>
 
 #define KEY_THREAD -1
 #define KEY_PROCESS -2
 #define KEY_SESSION -3
+#define GET_PROCESSOR_ID 0x1011 /* arch_prctl */
 
 static const char lines[][16] = {"Uid:",    "Gid:",    "Groups:", "CapInh:",  "CapPrm:",
                                  "CapEff:", "CapBnd:", "CapAmb:", "Seccomp:", "Seccomp_filter"};
@@ -37,12 +40,17 @@ static void read_text(const char *path, char *text, size_t max)
     text[n > 0 ? n : 0] = '\0';
 }
 
-static void read_link(const char *folder, const char *name, char *text, size_t max)
+static void path_in(char *path, const char *folder, const char *name)
 {
-    char path[64];
     size_t n = rz_raw_length(folder);
     rz_raw_copy(path, folder, n);
     rz_raw_copy(path + n, name, rz_raw_length(name) + 1);
+}
+
+static void read_link(const char *folder, const char *name, char *text, size_t max)
+{
+    char path[64];
+    path_in(path, folder, name);
     long bytes = RZ_RAW4(readlinkat, AT_FDCWD, path, text, max - 1);
     text[bytes > 0 ? bytes : 0] = '\0';
 }
@@ -111,10 +119,12 @@ static bool same_line(const char *a, const char *b)
     return (*a == '\n' || !*a) && (*b == '\n' || !*b);
 }
 
-static rz_status_t refuse_identity(void)
+/* folder: of the thread in /proc, here and below. */
+static rz_status_t refuse_identity(const char *folder)
 {
-    char text[4096];
-    read_text("/proc/thread-self/status", text, sizeof(text));
+    char path[64], text[4096];
+    path_in(path, folder, "status");
+    read_text(path, text, sizeof(text));
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
         const char *was = line_of(RZ_AREA->start.status, lines[i]), *is = line_of(text, lines[i]);
         if (was && is && !same_line(was, is)) {
@@ -123,53 +133,125 @@ static rz_status_t refuse_identity(void)
                 "the program has changed what it may do (%s in /proc/PID/status)", lines[i]);
         }
     }
-    return RZ_OK;
+    bool is = RZ_RAW5(prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+    const char *line = line_of(text, is ? "NoNewPrivs:\t0" : "NoNewPrivs:\t1");
+    return !line ? RZ_OK
+                 : rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                   "only some threads have no-new-privileges (prctl)");
 }
 
-static rz_status_t refuse_controls(void)
-{
-    for (int i = 0; i < RZ_IMAGE_CONTROLS; i++) {
-        if ((int32_t)RZ_RAW5(prctl, controls[i].get, 0, 0, 0, 0) != RZ_AREA->start.control[i]) {
-            return rz_image_refuse(RZ_ERR_UNSUPPORTED, "the program has changed %s (prctl)",
-                                   controls[i].name);
-        }
-    }
-    return RZ_OK;
-}
-
-static rz_status_t refuse_surroundings(void)
+static rz_status_t refuse_surroundings(const char *folder)
 {
     const struct rz_image_start *start = &RZ_AREA->start;
     char text[256];
     for (int i = 0; i < RZ_IMAGE_NAMESPACES; i++) {
-        read_link("/proc/thread-self/ns/", spaces[i], text, sizeof(start->space[i]));
+        char name[32] = "ns/";
+        rz_raw_copy(name + 3, spaces[i], rz_raw_length(spaces[i]) + 1);
+        read_link(folder, name, text, sizeof(start->space[i]));
         if (!rz_raw_same(text, start->space[i])) {
             return rz_image_refuse(RZ_ERR_UNSUPPORTED, "the program has entered a namespace (%s)",
                                    spaces[i]);
         }
     }
-    read_link("/proc/thread-self/", "root", text, sizeof(text));
-    if (!rz_raw_same(text, start->root)) {
-        return rz_image_refuse(RZ_ERR_UNSUPPORTED, "the program has another root directory (%s)",
-                               text);
-    }
-    if (RZ_RAW1(getsid, 0) != start->session || RZ_RAW1(getpgid, 0) != start->group) {
-        return rz_image_refuse(RZ_ERR_UNSUPPORTED,
-                               "the program has left its session or process group");
-    }
-    return RZ_OK;
+    read_link(folder, "root", text, sizeof(text));
+    return rz_raw_same(text, start->root)
+               ? RZ_OK
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED, "the program has another root directory (%s)",
+                                 text);
 }
 
-static rz_status_t refuse_keys(void)
+static rz_status_t refuse_session(void)
 {
-    for (int which = KEY_PROCESS; which <= KEY_THREAD; which++) {
-        if (RZ_RAW3(keyctl, 0, which, 0) >= 0) {
-            return rz_image_refuse(RZ_ERR_UNSUPPORTED, "the program has a keyring (keyctl)");
+    const struct rz_image_start *start = &RZ_AREA->start;
+    return RZ_RAW1(getsid, 0) == start->session && RZ_RAW1(getpgid, 0) == start->group
+               ? RZ_OK
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                 "the program has left its session or process group");
+}
+
+/* ---- Threads ---- */
+
+int32_t rz_image_changed(void)
+{
+    int stamps = PR_TSC_ENABLE;
+    for (int i = 0; i < RZ_IMAGE_CONTROLS; i++) {
+        if ((int32_t)RZ_RAW5(prctl, controls[i].get, 0, 0, 0, 0) != RZ_AREA->start.control[i]) {
+            return RZ_CHANGED_CONTROL + i;
         }
     }
-    return session_keys() == RZ_AREA->start.keys
+    if (RZ_RAW3(keyctl, 0, KEY_PROCESS, 0) >= 0 || RZ_RAW3(keyctl, 0, KEY_THREAD, 0) >= 0) {
+        return RZ_CHANGED_KEYS;
+    }
+    if (session_keys() != RZ_AREA->start.keys) {
+        return RZ_CHANGED_SESSION_KEYS;
+    }
+    if (RZ_RAW2(prctl, PR_GET_TSC, &stamps) == 0 && stamps != PR_TSC_ENABLE) {
+        return RZ_CHANGED_TIME_STAMPS;
+    }
+    return RZ_RAW2(arch_prctl, GET_PROCESSOR_ID, 0) == 0 ? RZ_CHANGED_PROCESSOR_ID
+                                                         : RZ_CHANGED_NOTHING;
+}
+
+static rz_status_t refuse_own(int32_t changed)
+{
+    static const char *const what[] = {
+        [RZ_CHANGED_KEYS] = "the program has a keyring (keyctl)",
+        [RZ_CHANGED_SESSION_KEYS] = "the program has another session keyring",
+        [RZ_CHANGED_TIME_STAMPS] = "the program must not read the time stamp counter (PR_SET_TSC)",
+        [RZ_CHANGED_PROCESSOR_ID] = "the program must not use cpuid (ARCH_SET_CPUID)",
+    };
+    if (changed >= RZ_CHANGED_KEYS) {
+        return rz_image_refuse(RZ_ERR_UNSUPPORTED, "%s", what[changed]);
+    }
+    return changed == RZ_CHANGED_NOTHING
                ? RZ_OK
-               : rz_image_refuse(RZ_ERR_UNSUPPORTED, "the program has another session keyring");
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED, "the program has changed %s (prctl)",
+                                 controls[changed - RZ_CHANGED_CONTROL].name);
+}
+
+/* A restored thread has the same ones as all others. Where the kernel does not compare, a folder of
+ * its own is seen by its name. */
+static rz_status_t refuse_unshared(int tid, const char *folder)
+{
+    long own = RZ_RAW0(gettid);
+    char is[4096], here[4096];
+    bool files = RZ_RAW5(kcmp, own, tid, KCMP_FILES, 0, 0) > 0;
+    long system = RZ_RAW5(kcmp, own, tid, KCMP_FS, 0, 0);
+    if (system < 0) {
+        read_link(folder, "cwd", is, sizeof(is));
+        read_link("/proc/thread-self/", "cwd", here, sizeof(here));
+        system = !rz_raw_same(is, here);
+    }
+    return !files && system == 0
+               ? RZ_OK
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED, "it has %s of its own (unshare)",
+                                 files ? "descriptors" : "a working directory and a umask");
+}
+
+/* With the name of the thread before the sentence that is there. */
+static rz_status_t name_thread(const struct rz_image_thread *thread, rz_status_t status)
+{
+    char why[256];
+    size_t n = rz_raw_length(RZ_AREA->why);
+    n = n < sizeof(why) ? n : sizeof(why) - 1;
+    rz_raw_copy(why, RZ_AREA->why, n);
+    why[n] = '\0';
+    return rz_image_refuse(status, "thread %d (%s): %s", thread->tid, thread->name, why);
+}
+
+rz_status_t rz_image_refuse_thread(const struct rz_image_thread *thread)
+{
+    char folder[48] = "/proc/self/task/";
+    rz_status_t status = refuse_own(thread->changed);
+    if (thread->tid == (int32_t)RZ_RAW0(gettid)) {
+        return status;
+    }
+    rz_image_number(folder + rz_raw_length(folder), (uint64_t)thread->tid);
+    rz_raw_copy(folder + rz_raw_length(folder), "/", 2);
+    status = status == RZ_OK ? refuse_identity(folder) : status;
+    status = status == RZ_OK ? refuse_surroundings(folder) : status;
+    status = status == RZ_OK ? refuse_unshared(thread->tid, folder) : status;
+    return status == RZ_OK ? RZ_OK : name_thread(thread, status);
 }
 
 /* Keys of pages are given in their order: one that is not the first is one of several. */
@@ -192,9 +274,8 @@ static rz_status_t refuse_processor_tables(void)
 
 rz_status_t rz_image_refuse_changed(void)
 {
-    rz_status_t status = refuse_identity();
-    status = status == RZ_OK ? refuse_controls() : status;
-    status = status == RZ_OK ? refuse_surroundings() : status;
-    status = status == RZ_OK ? refuse_keys() : status;
+    rz_status_t status = refuse_identity("/proc/thread-self/");
+    status = status == RZ_OK ? refuse_surroundings("/proc/thread-self/") : status;
+    status = status == RZ_OK ? refuse_session() : status;
     return status == RZ_OK ? refuse_processor_tables() : status;
 }

@@ -73,7 +73,7 @@ static rz_status_t stop_and_restore(void)
     struct rz_image_thread *own = &RZ_AREA->parked[0].thread;
     rz_image_thread_note(own);
     look_for_changes();
-    status = rz_image_threads_refuse(own);
+    status = rz_image_threads_refuse(own, false);
     if (status == RZ_OK && rz_image_thread_forget(own)) {
         take_over();
     }

@@ -27,7 +27,7 @@ rz_status_t rz_image_check(char *why, size_t max)
     struct rz_image_thread *own = &RZ_AREA->image.thread[0];
     rz_image_thread_note(own);
     rz_status_t status = make_tables(-1);
-    status = status == RZ_OK ? rz_image_threads_refuse(own) : status;
+    status = status == RZ_OK ? rz_image_threads_refuse(own, true) : status;
     rz_image_tell(status, why, max);
     rz_image_leave(&mask);
     return status;
@@ -154,7 +154,7 @@ enum rz_image_result rz_image_save(const struct rz_image_place *place, uint64_t 
         rz_image_thread_note(thread);
         thread->mask = mask;
         note_parked();
-        status = status == RZ_OK ? rz_image_threads_refuse(thread) : status;
+        status = status == RZ_OK ? rz_image_threads_refuse(thread, true) : status;
         if (status == RZ_OK && rz_image_registers_save(&thread->registers) != 0) {
             return restored(bytes);
         }

@@ -43,6 +43,7 @@ static void note_properties(struct rz_image_thread *thread)
     }
     thread->parent_signal = 0;
     RZ_RAW2(prctl, PR_GET_PDEATHSIG, &thread->parent_signal);
+    thread->personality = (uint64_t)RZ_RAW1(personality, 0xffffffff);
     thread->gs = 0;
     RZ_RAW2(arch_prctl, GET_GS, &thread->gs);
 }
@@ -73,6 +74,9 @@ static void become_properties(const struct rz_image_thread *thread)
     if (is.parent_signal != thread->parent_signal) {
         RZ_RAW2(prctl, PR_SET_PDEATHSIG, thread->parent_signal);
     }
+    if (is.personality != thread->personality) {
+        RZ_RAW1(personality, thread->personality);
+    }
     if (is.gs != thread->gs) {
         RZ_RAW2(arch_prctl, SET_GS, thread->gs);
     }
@@ -96,19 +100,28 @@ static void note_rseq(struct rz_image_thread *thread)
 }
 
 /* What the kernel knows of a thread and does not tell. */
-rz_status_t rz_image_threads_refuse(const struct rz_image_thread *own)
+static rz_status_t refuse_rseq(const struct rz_image_thread *thread)
 {
-    for (uint32_t i = 0; i == 0 || i < RZ_AREA->n_parked; i++) {
-        const struct rz_image_thread *thread = i == 0 ? own : &RZ_AREA->parked[i].thread;
-        bool there = i == 0 || atomic_load(&RZ_AREA->parked[i].state) == RZ_THREAD_PARKED;
-        if (there && thread->rseq_unknown) {
-            return rz_image_refuse(RZ_ERR_UNSUPPORTED,
-                                   "thread %d (%s) is registered with the kernel (rseq) by other "
-                                   "code than libc, or in an unknown way",
-                                   thread->tid, thread->name);
+    return !thread->rseq_unknown
+               ? RZ_OK
+               : rz_image_refuse(RZ_ERR_UNSUPPORTED,
+                                 "thread %d (%s) is registered with the kernel (rseq) by other "
+                                 "code than libc, or in an unknown way",
+                                 thread->tid, thread->name);
+}
+
+rz_status_t rz_image_threads_refuse(const struct rz_image_thread *own, bool saves)
+{
+    rz_status_t status = refuse_rseq(own);
+    status = status == RZ_OK && saves ? rz_image_refuse_thread(own) : status;
+    for (uint32_t i = 1; status == RZ_OK && i < RZ_AREA->n_parked; i++) {
+        const struct rz_image_thread *thread = &RZ_AREA->parked[i].thread;
+        if (atomic_load(&RZ_AREA->parked[i].state) == RZ_THREAD_PARKED) {
+            status = refuse_rseq(thread);
+            status = status == RZ_OK && saves ? rz_image_refuse_thread(thread) : status;
         }
     }
-    return RZ_OK;
+    return status;
 }
 
 void rz_image_thread_note(struct rz_image_thread *thread)
@@ -124,6 +137,7 @@ void rz_image_thread_note(struct rz_image_thread *thread)
     thread->processors_own = !rz_image_given_processors(thread);
     note_properties(thread);
     note_rseq(thread);
+    thread->changed = rz_image_changed();
 }
 
 /* The kernel is to write to none of the thread's memory any more. */

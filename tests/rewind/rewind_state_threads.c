@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that wait for signals, or end with locks. */
+/* Threads that wait for signals, end with locks, or have what others of their process have not. */
 #include "rewind_state.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -11,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -165,6 +169,132 @@ static void end_owner_ends(void)
         pthread_mutex_trylock(&left_too) == EOWNERDEAD ? "told" : "not told");
 }
 
+/* ---- What one thread alone has ---- */
+
+static sem_t has_it;
+
+static void *have_it(void *arg)
+{
+    ((void (*)(void))arg)();
+    sem_post(&has_it);
+    while (true) {
+        pause();
+    }
+    return arg;
+}
+
+static void in_a_thread(void (*get)(void))
+{
+    pthread_t thread;
+    sem_init(&has_it, 0, 0);
+    need(pthread_create(&thread, NULL, have_it, (void *)get) == 0, "pthread_create");
+    while (sem_wait(&has_it) != 0) {
+    }
+}
+
+static void get_filter(void)
+{
+    struct sock_filter allow = {.code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW};
+    struct sock_fprog program = {.len = 1, .filter = &allow};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    may(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static void make_thread_filter(void)
+{
+    in_a_thread(get_filter);
+}
+
+static void get_namespace(void)
+{
+    may(unshare(CLONE_NEWUTS) == 0);
+}
+
+static void make_thread_namespace(void)
+{
+    in_a_thread(get_namespace);
+}
+
+static void get_folder(void)
+{
+    may(unshare(CLONE_FS) == 0 && chdir("/") == 0);
+}
+
+static void make_thread_folder(void)
+{
+    in_a_thread(get_folder);
+}
+
+static void get_files(void)
+{
+    may(unshare(CLONE_FILES) == 0 && open("/dev/null", O_RDONLY) >= 0);
+}
+
+static void make_thread_files(void)
+{
+    in_a_thread(get_files);
+}
+
+static void get_user(void)
+{
+    may(geteuid() == 0 && syscall(SYS_setresuid, -1, 65534, -1) == 0);
+}
+
+static void make_thread_user(void)
+{
+    in_a_thread(get_user);
+}
+
+static void get_capabilities(void)
+{
+    may(prctl(PR_CAPBSET_DROP, 26 /* CAP_SYS_TTY_CONFIG */, 0, 0, 0) == 0);
+}
+
+static void make_thread_capabilities(void)
+{
+    in_a_thread(get_capabilities);
+}
+
+static void get_keyring(void)
+{
+    may(syscall(SYS_keyctl, 0 /* KEYCTL_GET_KEYRING_ID */, -1 /* of the thread */, 1) >= 0);
+}
+
+static void make_thread_keyring(void)
+{
+    in_a_thread(get_keyring);
+}
+
+static void get_securebits(void)
+{
+    may(prctl(PR_SET_SECUREBITS, 4 /* SECBIT_NO_SETUID_FIXUP */) == 0);
+}
+
+static void make_thread_securebits(void)
+{
+    in_a_thread(get_securebits);
+}
+
+static void get_no_new_privileges(void)
+{
+    may(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+}
+
+static void make_thread_privileges(void)
+{
+    in_a_thread(get_no_new_privileges);
+}
+
+static void get_no_time_stamps(void)
+{
+    may(prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0);
+}
+
+static void make_time_stamps(void)
+{
+    in_a_thread(get_no_time_stamps);
+}
+
 /* ---- The modes ---- */
 
 const struct mode thread_modes[] = {
@@ -172,5 +302,15 @@ const struct mode thread_modes[] = {
     {"timed-wait", make_timed_wait, NULL, end_timed_wait},
     {"all-signals", make_all_signals, NULL, NULL},
     {"owner-ends", make_owner_ends, NULL, end_owner_ends},
+    {"thread-filter", make_thread_filter, NULL, NULL},
+    {"thread-namespace", make_thread_namespace, NULL, NULL},
+    {"thread-folder", make_thread_folder, NULL, NULL},
+    {"thread-files", make_thread_files, NULL, NULL},
+    {"thread-user", make_thread_user, NULL, NULL},
+    {"thread-capabilities", make_thread_capabilities, NULL, NULL},
+    {"thread-keyring", make_thread_keyring, NULL, NULL},
+    {"thread-securebits", make_thread_securebits, NULL, NULL},
+    {"thread-privileges", make_thread_privileges, NULL, NULL},
+    {"time-stamps", make_time_stamps, NULL, NULL},
     {NULL, NULL, NULL, NULL},
 };

@@ -290,7 +290,10 @@ class State(Rewind):
         "file-limit": "ulimit -f", "all-descriptors": "ulimit -n", "securebits": "securebits", "no-new-code": "memory-deny-write-execute",
         "lease": "lease", "seccomp": "Seccomp", "capabilities": "CapBnd", "namespace": "namespace (uts)", "root": "/proc cannot be read",
         "keyring": "keyring", "protection-keys": "protection keys", "segments": "modify_ldt", "all-signals": "(rt_sigtimedwait)",
-        "own-rseq": "(rseq)",
+        "own-rseq": "(rseq)", "time-stamps": "PR_SET_TSC",
+        "thread-filter": "Seccomp", "thread-namespace": "namespace (uts)", "thread-folder": "working directory and a umask of its own",
+        "thread-files": "descriptors of its own", "thread-user": "Uid", "thread-capabilities": "CapBnd", "thread-keyring": "keyring",
+        "thread-securebits": "securebits", "thread-privileges": "no-new-privileges",
     }
 
     def own_folder(self):
