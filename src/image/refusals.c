@@ -15,7 +15,9 @@ static rz_status_t refuse_children(void)
 {
     siginfo_t info;
     rz_raw_zero(&info, sizeof(info));
-    long result = RZ_RAW5(waitid, P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT, 0);
+    /* Also those of clone() whose end no signal tells. */
+    const long how = WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL;
+    long result = RZ_RAW5(waitid, P_ALL, 0, &info, how, 0);
     if (result == -ECHILD) {
         return RZ_OK;
     }

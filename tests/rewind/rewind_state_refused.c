@@ -112,6 +112,33 @@ static void make_child(void)
     }
 }
 
+static int stay(void *arg)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (!arg) {
+        pause();
+    }
+    return 0;
+}
+
+/* Its end is told by no signal, and wait() does not see it. */
+static void make_quiet_child(int flags)
+{
+    enum { STACK = 1 << 16 };
+    char *stack = malloc(STACK);
+    may(stack && clone(stay, stack + STACK, flags, NULL) > 0);
+}
+
+static void make_child_without_signal(void)
+{
+    make_quiet_child(0);
+}
+
+static void make_child_with_memory(void)
+{
+    make_quiet_child(CLONE_VM);
+}
+
 static void make_shared_memory(void)
 {
     may(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
@@ -276,6 +303,8 @@ const struct mode refused_modes[] = {
     {"nameless-file", make_nameless_file, NULL, NULL},
     {"timer", make_timer, NULL, NULL},
     {"child", make_child, NULL, NULL},
+    {"child-without-signal", make_child_without_signal, NULL, NULL},
+    {"child-with-memory", make_child_with_memory, NULL, NULL},
     {"shared-memory", make_shared_memory, NULL, NULL},
     {"segment", make_segment, NULL, NULL},
     {"mapped-file", make_mapped_file, NULL, NULL},
