@@ -303,6 +303,7 @@ void rz_image_settle_timers(struct rz_image_tables *image);
 /* regions.c, files.c, refusals.c, process_state.c, build_id.c: the tables */
 rz_status_t rz_image_choose_regions(struct rz_image_tables *image);
 void rz_image_note_identities(struct rz_image_tables *image); /* of the files that are mapped */
+void rz_image_note_advice(struct rz_image_tables *image);     /* advice.c */
 rz_status_t rz_image_note_files(struct rz_image_tables *image, int fd);
 rz_status_t rz_image_note_closed(struct rz_image_tables *image, const struct rz_image_place *place);
 rz_status_t rz_image_refuse_others(void);

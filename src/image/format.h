@@ -60,6 +60,11 @@ struct rz_image_identity {
     uint64_t bytes, written_ns, changed_ns; /* mtime, ctime */
 };
 
+/* What the system was told of a mapping, beside its protection. */
+enum rz_image_advice {
+    RZ_ADVICE_GROWS_DOWN = 1,
+};
+
 /* A mapping. The file's identity is its build id, or if it has none that of the file. WHOLE: behind
  * file_bytes there are no pages: the file ends there. */
 struct rz_image_region {
@@ -67,6 +72,7 @@ struct rz_image_region {
     struct rz_image_identity file; /* MAPPED */
     uint32_t path;                 /* in the text */
     uint8_t protection, shared, kind, id_bytes, id[20];
+    uint32_t advice; /* enum rz_image_advice */
 };
 
 enum rz_image_lock {

@@ -182,6 +182,7 @@ static void map_region(const struct rz_image_region *r)
     } else {
         flags |= MAP_ANONYMOUS;
     }
+    flags |= r->advice & RZ_ADVICE_GROWS_DOWN ? MAP_GROWSDOWN : 0;
     long protection = r->shared ? r->protection : PROT_READ | PROT_WRITE;
     uint64_t at = rz_raw_same(path, "[stack]") ? stack_start(r) : r->start, stop;
     uint64_t end = r->kind == RZ_IMAGE_WHOLE ? r->start + r->file_bytes : r->end;

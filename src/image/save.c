@@ -13,6 +13,9 @@ static rz_status_t make_tables(int fd)
     image->head.saved_ns = rz_image_now_ns();
     image->head.vdso = rz_image_vdso(image, &image->head.vdso_hash);
     status = status == RZ_OK ? rz_image_choose_regions(image) : status;
+    if (status == RZ_OK) {
+        rz_image_note_advice(image);
+    }
     status = status == RZ_OK ? rz_image_note_files(image, fd) : status;
     status = status == RZ_OK ? rz_image_refuse_others() : status;
     return status == RZ_OK ? rz_image_note_process(image) : status;

@@ -126,10 +126,39 @@ static void end_guards(void)
     say("guards: %d bytes are wrong\n", wrong);
 }
 
+/* ---- A mapping that grows down, one page with each step ---- */
+
+static char *grows;
+
+static void make_grows(void)
+{
+    const uintptr_t room = (uintptr_t)1 << 30; /* below it */
+    char *at = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    need(at != MAP_FAILED && munmap(at, room) == 0, "mmap");
+    grows = mmap(at + room / 2, 16 * PAGE, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED_NOREPLACE, -1, 0);
+    need(grows != MAP_FAILED, "mmap");
+}
+
+static void step_grows(int step)
+{
+    grows[-(step % 200 + 1) * PAGE] = (char)(step % 100);
+}
+
+static void end_grows(void)
+{
+    int wrong = 0;
+    for (int step = 0; step < steps; step++) {
+        wrong += grows[-(step % 200 + 1) * PAGE] != (char)(step % 100);
+    }
+    say("grows-down: %d bytes are wrong\n", wrong);
+}
+
 /* ---- The modes ---- */
 
 const struct mode memory_modes[] = {
     {"thrown-away", make_thrown, step_thrown, end_thrown},
+    {"grows-down", make_grows, step_grows, end_grows},
     {"guards", make_guards, step_guards, end_guards},
     {NULL, NULL, NULL, NULL},
 };

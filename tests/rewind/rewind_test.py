@@ -321,7 +321,7 @@ class State(Rewind):
         self.restored("signals", "itimer")
 
     def test_properties(self):
-        self.restored("properties", "registers", "stack", "deep", "locks", "files", "many-files", "process", "mappings", "thrown-away", "guards")
+        self.restored("properties", "registers", "stack", "deep", "locks", "files", "many-files", "process", "mappings", "thrown-away", "guards", "grows-down")
 
     def test_a_file_has_another_name(self):
         self.restored("rotated")
