@@ -157,6 +157,7 @@ static _Atomic int signals_found;
 static void *wait_for_all(void *started)
 {
     const unsigned long all = ~0ul;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
     prctl(PR_SET_NAME, "collector");
     sem_post((sem_t *)started);
     while (syscall(SYS_rt_sigtimedwait, &all, NULL, NULL, sizeof(all)) > 0) {
