@@ -126,7 +126,9 @@ struct rz_image_area {
     int32_t pagemap;             /* while a save scans */
     int32_t protector;           /* userfaultfd; -1: none */
     enum rz_image_method method, method_wanted;
-    uint64_t scan_not; /* categories of pages that PAGEMAP_SCAN is to leave out */
+    uint64_t advised, advised_save;   /* of which mappings `advice` is, and since which save */
+    uint8_t advice[RZ_IMAGE_REGIONS]; /* enum rz_image_advice, without what can be asked for */
+    uint64_t scan_not;                /* categories of pages that PAGEMAP_SCAN is to leave out */
 
     uint64_t life[2], saves;
     uint64_t host; /* the boot of this host; 0: unknown */
@@ -318,6 +320,7 @@ void rz_image_number(char *to, uint64_t value);
 
 /* changes.c, hashes.c, slots.c, write.c */
 rz_status_t rz_image_scan(const struct rz_image_tables *tables);
+rz_status_t rz_image_refuse_unreadable(const struct rz_image_region *r);
 void rz_image_hash_begin(struct rz_image_hashing *hashing);
 rz_status_t rz_image_hash_region(struct rz_image_hashing *hashing, const struct rz_image_region *r);
 void rz_image_forget_changes(void);

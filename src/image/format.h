@@ -63,6 +63,12 @@ struct rz_image_identity {
 /* What the system was told of a mapping, beside its protection. */
 enum rz_image_advice {
     RZ_ADVICE_GROWS_DOWN = 1,
+    RZ_ADVICE_NOT_FORKED = 2,
+    RZ_ADVICE_WIPED = 4, /* in a child */
+    RZ_ADVICE_NOT_DUMPED = 8,
+    RZ_ADVICE_HUGE = 16,
+    RZ_ADVICE_NOT_HUGE = 32,
+    RZ_ADVICE_SEALED = 64, /* mseal */
 };
 
 /* A mapping. The file's identity is its build id, or if it has none that of the file. WHOLE: behind

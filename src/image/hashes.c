@@ -49,7 +49,8 @@ static bool is_own(const struct rz_image_region *r, uint64_t at, uint64_t word)
            (!(word & WORD_SWAPPED) || rz_raw_readable(at));
 }
 
-static rz_status_t hash_pages(struct rz_image_hashing *hashing, const struct rz_image_region *r)
+static rz_status_t hash_pages(struct rz_image_hashing *hashing, const struct rz_image_region *r,
+                              bool readable)
 {
     uint64_t *word = RZ_AREA->words;
     for (uint64_t at = r->start; at < r->end;) {
@@ -60,7 +61,11 @@ static rz_status_t hash_pages(struct rz_image_hashing *hashing, const struct rz_
             return rz_image_refuse(RZ_ERR_SYSTEM, "the pages at 0x%lx cannot be listed", at);
         }
         for (uint64_t i = 0; i < pages; i++, at += RZ_IMAGE_PAGE) {
-            if (is_own(r, at, word[i]) && !add_page(hashing, at / RZ_IMAGE_PAGE)) {
+            bool own = is_own(r, at, word[i]);
+            if (own && !readable) {
+                return rz_image_refuse_unreadable(r);
+            }
+            if (own && !add_page(hashing, at / RZ_IMAGE_PAGE)) {
                 return RZ_ERR_NO_MEMORY;
             }
         }
@@ -78,12 +83,11 @@ void rz_image_hash_begin(struct rz_image_hashing *hashing)
 
 rz_status_t rz_image_hash_region(struct rz_image_hashing *hashing, const struct rz_image_region *r)
 {
-    bool readable = r->protection & PROT_READ;
-    if (!readable) {
-        RZ_RAW3(mprotect, r->start, r->end - r->start, r->protection | PROT_READ);
-    }
-    rz_status_t status = hash_pages(hashing, r);
-    if (!readable) {
+    bool open = r->protection & PROT_READ;
+    bool opened =
+        !open && RZ_RAW3(mprotect, r->start, r->end - r->start, r->protection | PROT_READ) == 0;
+    rz_status_t status = hash_pages(hashing, r, open || opened);
+    if (opened) {
         RZ_RAW3(mprotect, r->start, r->end - r->start, r->protection);
     }
     return status;

@@ -11,6 +11,7 @@
 
 #define POPULATE_WRITE 23 /* madvise, Linux 5.14 */
 #define GUARD_REMOVE 103  /* Linux 6.13 */
+#define CALL_MSEAL 462    /* Linux 6.10 */
 #define STACK_MAX (UINT64_C(64) << 20)
 #define HEAP_STEP (UINT64_C(1) << 30)
 #define POPULATE_MIN (16 * RZ_IMAGE_PAGE)
@@ -170,6 +171,36 @@ static void map_behind(uint64_t at, uint64_t end)
     }
     if (fd >= 0) {
         RZ_RAW1(close, fd);
+    }
+}
+
+/* To the parts that are not excluded. */
+static void tell_system(const struct rz_image_region *r)
+{
+    static const struct {
+        uint32_t advice;
+        int call;
+    } calls[] = {
+        {RZ_ADVICE_NOT_FORKED, MADV_DONTFORK}, {RZ_ADVICE_WIPED, MADV_WIPEONFORK},
+        {RZ_ADVICE_NOT_DUMPED, MADV_DONTDUMP}, {RZ_ADVICE_HUGE, MADV_HUGEPAGE},
+        {RZ_ADVICE_NOT_HUGE, MADV_NOHUGEPAGE},
+    };
+    for (uint64_t at = r->start, stop; rz_image_next_included(&at, r->end, &stop); at = stop) {
+        for (unsigned i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+            if (r->advice & calls[i].advice) {
+                RZ_RAW3(madvise, at, stop - at, calls[i].call);
+            }
+        }
+    }
+}
+
+/* Last: nothing can be changed any more. */
+static void seal(const struct rz_image_region *r)
+{
+    uint64_t at = r->start, stop;
+    while (r->advice & RZ_ADVICE_SEALED && rz_image_next_included(&at, r->end, &stop)) {
+        rz_raw(CALL_MSEAL, (long[6]){(long)at, (long)(stop - at)});
+        at = stop;
     }
 }
 
@@ -333,7 +364,9 @@ void rz_restore_memory(void)
         if (!kept) {
             map_region(&image->region[i]);
         }
+        tell_system(&image->region[i]);
         run = fill_region(&image->region[i], kept, run, end);
+        seal(&image->region[i]);
         if (i == image->head.n_regions / 2) {
             rz_restore_kill_here(RZ_KILL_IMAGE_HALF);
         }

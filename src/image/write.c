@@ -191,8 +191,9 @@ static rz_status_t put_run(const struct rz_image_run *run)
 static rz_status_t put_region(const struct rz_image_region *r, struct rz_image_run run)
 {
     bool readable = r->protection & PROT_READ;
-    if (!readable) {
-        RZ_RAW3(mprotect, r->start, r->end - r->start, r->protection | PROT_READ);
+    if (!readable &&
+        RZ_RAW3(mprotect, r->start, r->end - r->start, r->protection | PROT_READ) != 0) {
+        return rz_image_refuse_unreadable(r);
     }
     rz_status_t status = put_run(&run);
     if (!readable) {

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PAGE = 4096, BLOCK = 16 * PAGE, BLOCKS = 16, TURN = 7 };
@@ -154,11 +156,54 @@ static void end_grows(void)
     say("grows-down: %d bytes are wrong\n", wrong);
 }
 
+/* ---- What children are to get of memory, and what nobody may change any more ---- */
+
+enum { WIPED, NOT_FORKED, SEALED, PAGES, CALL_MSEAL = 462 };
+static char *told;
+static bool seals;
+
+static void make_advice(void)
+{
+    told = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    need(told != MAP_FAILED, "mmap");
+    memset(told, 'm', PAGES * PAGE);
+    need(madvise(told + WIPED * PAGE, PAGE, MADV_WIPEONFORK) == 0 &&
+             madvise(told + NOT_FORKED * PAGE, PAGE, MADV_DONTFORK) == 0,
+         "madvise");
+    seals = syscall(CALL_MSEAL, told + SEALED * PAGE, (size_t)PAGE, 0) == 0;
+}
+
+static void end_advice(void)
+{
+    int status = 0, ends[2];
+    need(pipe(ends) == 0, "pipe");
+    pid_t child = fork();
+    if (child == 0) {
+        bool has = write(ends[1], told + NOT_FORKED * PAGE, 1) == 1;
+        _exit((told[WIPED * PAGE] == 0 ? 1 : 0) + (has ? 0 : 2));
+    }
+    need(child > 0 && waitpid(child, &status, 0) == child, "fork");
+    bool sealed = mprotect(told + SEALED * PAGE, PAGE, PROT_READ) != 0;
+    say("advice: child %d, %s; %c%c%c\n", WEXITSTATUS(status), sealed == seals ? "right" : "wrong",
+        told[WIPED * PAGE], told[NOT_FORKED * PAGE], told[SEALED * PAGE]);
+}
+
+static void make_sealed(void)
+{
+    char *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    need(at != MAP_FAILED, "mmap");
+    memset(at, 'm', PAGE);
+    need(mprotect(at, PAGE, PROT_NONE) == 0, "mprotect");
+    may(syscall(CALL_MSEAL, at, (size_t)PAGE, 0) == 0);
+}
+
 /* ---- The modes ---- */
 
 const struct mode memory_modes[] = {
     {"thrown-away", make_thrown, step_thrown, end_thrown},
     {"grows-down", make_grows, step_grows, end_grows},
+    {"advice", make_advice, NULL, end_advice},
+    {"sealed", make_sealed, NULL, NULL},
     {"guards", make_guards, step_guards, end_guards},
     {NULL, NULL, NULL, NULL},
 };

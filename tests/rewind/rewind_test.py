@@ -291,7 +291,7 @@ class State(Rewind):
         "file-limit": "ulimit -f", "all-descriptors": "ulimit -n", "securebits": "securebits", "no-new-code": "memory-deny-write-execute",
         "lease": "lease", "seccomp": "Seccomp", "capabilities": "CapBnd", "namespace": "namespace (uts)", "root": "/proc cannot be read",
         "keyring": "keyring", "protection-keys": "protection keys", "segments": "modify_ldt", "all-signals": "(rt_sigtimedwait)",
-        "own-rseq": "(rseq)", "time-stamps": "PR_SET_TSC",
+        "own-rseq": "(rseq)", "sealed": "(mseal)", "time-stamps": "PR_SET_TSC",
         "thread-filter": "Seccomp", "thread-namespace": "namespace (uts)", "thread-folder": "working directory and a umask of its own",
         "thread-files": "descriptors of its own", "thread-user": "Uid", "thread-capabilities": "CapBnd", "thread-keyring": "keyring",
         "thread-securebits": "securebits", "thread-privileges": "no-new-privileges",
@@ -321,7 +321,7 @@ class State(Rewind):
         self.restored("signals", "itimer")
 
     def test_properties(self):
-        self.restored("properties", "registers", "stack", "deep", "locks", "files", "many-files", "process", "mappings", "thrown-away", "guards", "grows-down")
+        self.restored("properties", "registers", "stack", "deep", "locks", "files", "many-files", "process", "mappings", "thrown-away", "guards", "grows-down", "advice")
 
     def test_a_file_has_another_name(self):
         self.restored("rotated")
