@@ -254,7 +254,7 @@ static void take_signal(void)
 {
     uint64_t own[4] = {(uintptr_t)on_park, SA_RESTART | SA_SIGINFO | OWN_RETURN,
                        (uintptr_t)rz_image_signal_return, ~UINT64_C(0)};
-    uint64_t was[4];
+    uint64_t was[4] = {0};
     RZ_AREA->park_signal = RZ_IMAGE_PARK_SIGNAL;
     RZ_RAW4(rt_sigaction, RZ_AREA->park_signal, own, was, 8);
     if (was[0] != own[0]) { /* else it was left there */
@@ -321,7 +321,7 @@ static bool waits_for_signals(int tid, uint64_t *set)
     long n = rz_image_read_file(path, text, sizeof(text) - 1);
     text[n > 0 ? n : 0] = '\0';
     take_hex(take_hex(text, &number), &at);
-    if (number != WAITS_FOR_SIGNAL || !rz_raw_readable(at)) {
+    if (number != WAITS_FOR_SIGNAL || at == 0 || !rz_raw_readable(at)) {
         return false;
     }
     *set = *(const volatile uint64_t *)at;
