@@ -37,7 +37,7 @@ rz_status_t rz_image_refuse_unreadable(const struct rz_image_region *r)
 
 /* ---- smaps: of each mapping the line of maps, and others, of which VmFlags is one ---- */
 
-static const char *take_hex(const char *c, uint64_t *value)
+static const char *take_place(const char *c, uint64_t *value)
 {
     for (*value = 0; (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'f'); c++) {
         *value = *value << 4 | (uint64_t)(*c <= '9' ? *c - '0' : *c - 'a' + 10);
@@ -57,7 +57,8 @@ static uint8_t advice_of(const char *c)
 }
 
 /* *at: the region that the last line of maps was of, or the next one. */
-static void take_line(const struct rz_image_tables *image, const char *c, uint32_t *at, bool *of_it)
+static void take_smaps_line(const struct rz_image_tables *image, const char *c, uint32_t *at,
+                            bool *of_it)
 {
     uint64_t start, end;
     if (rz_raw_begins(c, "VmFlags:")) {
@@ -65,7 +66,7 @@ static void take_line(const struct rz_image_tables *image, const char *c, uint32
             RZ_AREA->advice[*at] = advice_of(c + 8);
         }
     } else if (*c < 'A' || *c > 'Z') {
-        take_hex(take_hex(c, &start) + 1, &end);
+        take_place(take_place(c, &start) + 1, &end);
         while (*at < image->head.n_regions && image->region[*at].start < start) {
             ++*at;
         }
@@ -75,13 +76,13 @@ static void take_line(const struct rz_image_tables *image, const char *c, uint32
 }
 
 /* The whole lines of the text; how many bytes these are. */
-static size_t take_lines(const struct rz_image_tables *image, size_t bytes, uint32_t *at,
-                         bool *of_it)
+static size_t take_smaps_lines(const struct rz_image_tables *image, size_t bytes, uint32_t *at,
+                               bool *of_it)
 {
     size_t line = 0;
     for (size_t i = 0; i < bytes; i++) {
         if (RZ_AREA->maps[i] == '\n') {
-            take_line(image, RZ_AREA->maps + line, at, of_it);
+            take_smaps_line(image, RZ_AREA->maps + line, at, of_it);
             line = i + 1;
         }
     }
@@ -100,7 +101,7 @@ static void read_advice(const struct rz_image_tables *image)
             break;
         }
         have += (size_t)n;
-        taken = take_lines(image, have, &at, &of_it);
+        taken = take_smaps_lines(image, have, &at, &of_it);
         rz_raw_copy(RZ_AREA->maps, RZ_AREA->maps + taken, have - taken);
     }
     if (fd >= 0) {

@@ -126,9 +126,8 @@ struct rz_image_area {
     int32_t pagemap;             /* while a save scans */
     int32_t protector;           /* userfaultfd; -1: none */
     enum rz_image_method method, method_wanted;
-    uint64_t advised, advised_save;   /* of which mappings `advice` is, and since which save */
-    uint8_t advice[RZ_IMAGE_REGIONS]; /* enum rz_image_advice, without what can be asked for */
-    uint64_t scan_not;                /* categories of pages that PAGEMAP_SCAN is to leave out */
+    uint64_t advised, advised_save; /* of which mappings `advice` is, and since which save */
+    uint64_t scan_not;              /* categories of pages that PAGEMAP_SCAN is to leave out */
 
     uint64_t life[2], saves;
     uint64_t host; /* the boot of this host; 0: unknown */
@@ -144,6 +143,7 @@ struct rz_image_area {
     struct rz_kill_plan kill; /* of this process; left 0: none */
     uint64_t handover_bytes, handover_next_bytes;
     uint8_t handover[RZ_IMAGE_HANDOVER_MAX], handover_next[RZ_IMAGE_HANDOVER_MAX];
+    uint8_t advice[RZ_IMAGE_REGIONS]; /* enum rz_image_advice, without what can be asked for */
     char why[RZ_IMAGE_WORDS];
     char maps[4 << 20];   /* the text of /proc; and other lists */
     uint64_t words[4096]; /* of /proc/self/pagemap */

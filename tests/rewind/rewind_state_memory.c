@@ -16,7 +16,7 @@ enum { PAGE = 4096, BLOCK = 16 * PAGE, BLOCKS = 16, TURN = 7 };
 
 enum kind { OF_FILE, ANONYMOUS, KINDS };
 static char *thrown[KINDS];
-static unsigned char has[KINDS][BLOCKS];
+static char has[KINDS][BLOCKS];
 
 /* A file of as many bytes of 'f'. */
 static int full_file(const char *name, size_t bytes)
@@ -58,9 +58,9 @@ static int wrong_bytes(enum kind kind, int block)
 static void throw_or_write(enum kind kind, int block, int step)
 {
     char *at = thrown[kind] + block * BLOCK;
-    unsigned char without = kind == ANONYMOUS ? 0 : 'f';
+    char without = kind == ANONYMOUS ? 0 : 'f';
     if (has[kind][block] == without) {
-        has[kind][block] = (unsigned char)(1 + step % 64);
+        has[kind][block] = (char)(1 + step % 64);
         memset(at, has[kind][block], BLOCK);
     } else {
         has[kind][block] = without;

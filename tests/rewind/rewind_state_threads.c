@@ -32,7 +32,7 @@ static void *take_signals(void *arg)
     sigset_t all;
     int number;
     sigfillset(&all);
-    while (sigwait(&all, &number) == 0 && number != SIGTERM) {
+    while (sigwait(&all, &number) == 0 && number != SIGUSR2) {
         taken += number == SIGUSR1;
         strange += number != SIGUSR1;
     }
@@ -69,7 +69,7 @@ static void make_signal_thread(void)
 static void end_signal_thread(void)
 {
     pthread_kill(taker, SIGUSR1);
-    pthread_kill(taker, SIGTERM);
+    pthread_kill(taker, SIGUSR2);
     pthread_join(taker, NULL);
     say("signal-thread: %d taken, %d others\n", taken, strange);
 }
