@@ -321,7 +321,8 @@ class State(Rewind):
         self.restored("signals", "itimer")
 
     def test_properties(self):
-        self.restored("properties", "registers", "stack", "deep", "locks", "files", "many-files", "process", "mappings", "thrown-away", "guards", "grows-down", "advice")
+        self.restored("properties", "registers", "stack", "deep", "locks", "files", "many-files", "process", "mappings", "thrown-away",
+                      "guards", "grows-down", "advice")
 
     def test_a_file_has_another_name(self):
         self.restored("rotated")
