@@ -56,7 +56,8 @@ enum rz_image_thread_state {
     RZ_THREAD_FREE,   /* the kernel stores this where a thread that ends has been told to */
     RZ_THREAD_LISTED, /* it has not got its signal, which it would not take now */
     RZ_THREAD_CALLED,
-    RZ_THREAD_PARKED,
+    RZ_THREAD_STANDS, /* in the handler, until all others do */
+    RZ_THREAD_PARKED, /* all stood, and it has noted its signals */
     RZ_THREAD_GONE,
 };
 
@@ -70,7 +71,7 @@ enum rz_image_changed {
     RZ_CHANGED_PROCESSOR_ID,
 };
 
-enum rz_image_order { RZ_ORDER_WAIT, RZ_ORDER_GO, RZ_ORDER_END };
+enum rz_image_order { RZ_ORDER_WAIT, RZ_ORDER_NOTE, RZ_ORDER_GO, RZ_ORDER_END };
 
 enum rz_image_method { RZ_METHOD_UNKNOWN, RZ_METHOD_PROTECTION, RZ_METHOD_HASHES };
 

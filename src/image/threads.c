@@ -194,11 +194,18 @@ static void end_thread(struct rz_image_parked *me)
     RZ_RAW1(exit, 0);
 }
 
+static int32_t await_order_after(enum rz_image_order last)
+{
+    int32_t order;
+    while ((order = atomic_load(&RZ_AREA->order)) <= (int32_t)last) {
+        RZ_RAW4(futex, &RZ_AREA->order, FUTEX_WAIT_PRIVATE, order, 0);
+    }
+    return order;
+}
+
 void rz_image_await_order(void)
 {
-    while (atomic_load(&RZ_AREA->order) == RZ_ORDER_WAIT) {
-        RZ_RAW4(futex, &RZ_AREA->order, FUTEX_WAIT_PRIVATE, RZ_ORDER_WAIT, 0);
-    }
+    await_order_after(RZ_ORDER_NOTE);
 }
 
 /* libc's, of one of its threads to all others (setuid). */
@@ -228,7 +235,12 @@ static void on_park(int signal, siginfo_t *info, void *context)
     }
     rz_image_thread_note(&me->thread);
     RZ_RAW4(rt_sigprocmask, SIG_SETMASK, 0, &me->thread.mask, 8);
-    if (RZ_AREA->notes_signals) {
+    atomic_store(&me->state, RZ_THREAD_STANDS);
+    if (await_order_after(RZ_ORDER_WAIT) != RZ_ORDER_NOTE) { /* another one does not stop */
+        atomic_store(&me->state, RZ_THREAD_FREE);
+        return;
+    }
+    if (RZ_AREA->notes_signals) { /* which threads that still ran may have sent to this one */
         rz_image_note_signals(false);
     }
     if (rz_image_registers_save(&me->thread.registers) != 0) {
@@ -451,6 +463,18 @@ static rz_status_t call_all(int *new)
                : RZ_OK;
 }
 
+/* When all stand none runs that could send another one a signal: now each notes those that it has.
+ */
+static void note_all(void)
+{
+    rz_image_threads_order(RZ_ORDER_NOTE);
+    for (uint32_t i = 1; i < RZ_AREA->n_parked; i++) {
+        while (atomic_load(&RZ_AREA->parked[i].state) == RZ_THREAD_STANDS) {
+            RZ_RAW0(sched_yield);
+        }
+    }
+}
+
 /* Until all are parked, and they had made no others. On an error they run again. */
 rz_status_t rz_image_threads_stop(void)
 {
@@ -468,7 +492,9 @@ rz_status_t rz_image_threads_stop(void)
     }
     if (status != RZ_OK) {
         rz_image_threads_order(RZ_ORDER_GO);
+        rz_image_threads_await();
     } else {
+        note_all();
         RZ_AREA->stubborn = 0;
     }
     give_signal_back();
@@ -485,7 +511,9 @@ void rz_image_threads_order(enum rz_image_order order)
 void rz_image_threads_await(void)
 {
     for (uint32_t i = 1; i < RZ_AREA->n_parked; i++) {
-        while (atomic_load(&RZ_AREA->parked[i].state) == RZ_THREAD_PARKED) {
+        int32_t state;
+        while ((state = atomic_load(&RZ_AREA->parked[i].state)) == RZ_THREAD_PARKED ||
+               state == RZ_THREAD_STANDS) {
             RZ_RAW0(sched_yield);
         }
     }

@@ -118,6 +118,68 @@ static void make_all_signals(void)
     }
 }
 
+/* ---- Signals that one thread sends to another while threads are stopped ---- */
+
+enum { IDLE = 64 }; /* that are stopped before the sender is */
+static pthread_t sender, receiver;
+static atomic_long sent, received;
+static atomic_bool sends_no_more, comes_no_more;
+
+static void on_sent(int number)
+{
+    (void)number;
+    atomic_fetch_add(&received, 1);
+}
+
+static void *receive(void *arg)
+{
+    while (!atomic_load(&comes_no_more)) {
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    return arg;
+}
+
+static void *send_signals(void *arg)
+{
+    while (!atomic_load(&sends_no_more)) {
+        if (atomic_load(&sent) - atomic_load(&received) < 100) {
+            atomic_fetch_add(&sent, 1);
+            need(pthread_kill(receiver, SIGRTMIN + 2) == 0, "pthread_kill");
+        }
+    }
+    return arg;
+}
+
+static void *do_nothing(void *arg)
+{
+    while (true) {
+        pause();
+    }
+    return arg;
+}
+
+static void make_sent(void)
+{
+    struct sigaction action = {.sa_handler = on_sent, .sa_flags = SA_RESTART};
+    need(sigaction(SIGRTMIN + 2, &action, NULL) == 0 &&
+             pthread_create(&receiver, NULL, receive, NULL) == 0,
+         "pthread_create");
+    for (int i = 0; i < IDLE; i++) {
+        pthread_t idle;
+        need(pthread_create(&idle, NULL, do_nothing, NULL) == 0, "pthread_create");
+    }
+    need(pthread_create(&sender, NULL, send_signals, NULL) == 0, "pthread_create");
+}
+
+static void end_sent(void)
+{
+    atomic_store(&sends_no_more, true);
+    pthread_join(sender, NULL);
+    atomic_store(&comes_no_more, true);
+    pthread_join(receiver, NULL);
+    say("sent: %ld are missing\n", atomic_load(&sent) - atomic_load(&received));
+}
+
 /* ---- Robust locks whose owner ends without having released them ---- */
 
 static pthread_t owner, waiter;
@@ -301,6 +363,7 @@ const struct mode thread_modes[] = {
     {"signal-thread", make_signal_thread, NULL, end_signal_thread},
     {"timed-wait", make_timed_wait, NULL, end_timed_wait},
     {"all-signals", make_all_signals, NULL, NULL},
+    {"sent", make_sent, NULL, end_sent},
     {"owner-ends", make_owner_ends, NULL, end_owner_ends},
     {"thread-filter", make_thread_filter, NULL, NULL},
     {"thread-namespace", make_thread_namespace, NULL, NULL},

@@ -319,6 +319,7 @@ class State(Rewind):
 
     def test_signals(self):
         self.restored("signals", "itimer")
+        self.restored("sent")
 
     def test_properties(self):
         self.restored("properties", "registers", "stack", "deep", "locks", "files", "many-files", "process", "mappings", "thrown-away",
