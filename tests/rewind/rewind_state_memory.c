@@ -197,6 +197,56 @@ static void make_sealed(void)
     may(syscall(CALL_MSEAL, at, (size_t)PAGE, 0) == 0);
 }
 
+/* ---- Pages of another size, and memory that is locked: the contents are the same ---- */
+
+enum { HUGE = 4 << 20, LOCKED = 8 * PAGE };
+static char *huge, *locked;
+
+static void make_huge(void)
+{
+    huge = mmap(NULL, HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    need(huge != MAP_FAILED, "mmap");
+    (void)!madvise(huge, HUGE, MADV_HUGEPAGE); /* a system may have none */
+    memset(huge, 'h', HUGE);
+}
+
+static void step_huge(int step)
+{
+    huge[step * 8191 % HUGE] = (char)(step % 100);
+}
+
+static void make_locked(void)
+{
+    locked = mmap(NULL, LOCKED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    need(locked != MAP_FAILED, "mmap");
+    (void)!mlock(locked, LOCKED); /* within ulimit -l */
+    (void)!madvise(locked, LOCKED, MADV_RANDOM);
+}
+
+static void step_locked(int step)
+{
+    locked[step * 31 % LOCKED] = (char)(step % 100);
+}
+
+static unsigned sum_of(const char *bytes, size_t n)
+{
+    unsigned sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum = sum * 31 + (unsigned char)bytes[i];
+    }
+    return sum;
+}
+
+static void end_huge(void)
+{
+    say("huge-pages: sum %u\n", sum_of(huge, HUGE));
+}
+
+static void end_locked(void)
+{
+    say("locked: sum %u\n", sum_of(locked, LOCKED));
+}
+
 /* ---- The modes ---- */
 
 const struct mode memory_modes[] = {
@@ -204,6 +254,8 @@ const struct mode memory_modes[] = {
     {"grows-down", make_grows, step_grows, end_grows},
     {"advice", make_advice, NULL, end_advice},
     {"sealed", make_sealed, NULL, NULL},
+    {"huge-pages", make_huge, step_huge, end_huge},
+    {"locked", make_locked, step_locked, end_locked},
     {"guards", make_guards, step_guards, end_guards},
     {NULL, NULL, NULL, NULL},
 };

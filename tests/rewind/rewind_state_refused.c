@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -234,6 +235,33 @@ static void make_capabilities(void)
     may(prctl(PR_CAPBSET_DROP, 26 /* CAP_SYS_TTY_CONFIG */, 0, 0, 0) == 0);
 }
 
+static void make_user(void)
+{
+    may(setresuid(65534, (uid_t)-1, (uid_t)-1) == 0);
+}
+
+static void make_group(void)
+{
+    may(setresgid((gid_t)-1, 65534, (gid_t)-1) == 0);
+}
+
+static void make_groups(void)
+{
+    const gid_t one = 65534;
+    may(setgroups(1, &one) == 0);
+}
+
+/* One that leads a group may not begin a session, but join another group. */
+static void make_session(void)
+{
+    may(setsid() >= 0 || (getpgid(getppid()) != getpgid(0) && setpgid(0, getpgid(getppid())) == 0));
+}
+
+static void make_memory_errors(void)
+{
+    may(prctl(PR_MCE_KILL, PR_MCE_KILL_SET, PR_MCE_KILL_EARLY, 0, 0) == 0);
+}
+
 static void make_namespace(void)
 {
     may(unshare(CLONE_NEWUTS) == 0);
@@ -320,6 +348,11 @@ const struct mode refused_modes[] = {
     {"securebits", make_securebits, NULL, NULL},
     {"no-new-code", make_no_new_code, NULL, NULL},
     {"capabilities", make_capabilities, NULL, NULL},
+    {"user", make_user, NULL, NULL},
+    {"group", make_group, NULL, NULL},
+    {"groups", make_groups, NULL, NULL},
+    {"session", make_session, NULL, NULL},
+    {"memory-errors", make_memory_errors, NULL, NULL},
     {"namespace", make_namespace, NULL, NULL},
     {"root", make_root, NULL, NULL},
     {"keyring", make_keyring, NULL, NULL},

@@ -289,6 +289,7 @@ class State(Rewind):
         "segment": "SYSV", "mapped-file": "/mapped", "removed-folder": "working directory", "several-locks": "several locks",
         "renamed-link": "does not lead to", "file-of-a-process": "a file of one process", "watched-folder": "when its folder changes",
         "file-limit": "ulimit -f", "all-descriptors": "ulimit -n", "securebits": "securebits", "no-new-code": "memory-deny-write-execute",
+        "user": "Uid", "group": "Gid", "groups": "Groups", "session": "session or process group", "memory-errors": "what a memory error does",
         "lease": "lease", "seccomp": "Seccomp", "capabilities": "CapBnd", "namespace": "namespace (uts)", "root": "/proc cannot be read",
         "keyring": "keyring", "protection-keys": "protection keys", "segments": "modify_ldt", "all-signals": "(rt_sigtimedwait)",
         "own-rseq": "(rseq)", "sealed": "(mseal)", "time-stamps": "PR_SET_TSC",
@@ -323,7 +324,7 @@ class State(Rewind):
 
     def test_properties(self):
         self.restored("properties", "registers", "stack", "deep", "locks", "files", "many-files", "process", "mappings", "thrown-away",
-                      "guards", "grows-down", "advice")
+                      "guards", "grows-down", "advice", "huge-pages", "locked")
 
     def test_a_file_has_another_name(self):
         self.restored("rotated")
