@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Studies of the heartbeat ring with its broadcast, combined as in the daemon: a suspicion is
- * broadcast, and a member that learns of a failure reports it to both components.
+ * Studies of the heartbeat ring with its broadcast, combined as in the paper: a suspicion is
+ * broadcast at once, and a member that learns of a failure reports it to both components. (The
+ * daemon asks all others first: recovery/silence.c.)
  *
  * Two levels: members are daemons, each tells its processes in a star. Flat: members are processes,
  * and the broadcast sends to near ones first.

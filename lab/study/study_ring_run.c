@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A run of the ring with its broadcast, combined as in the daemon, and the dates at which members
+/* A run of the ring with its broadcast, combined as in the paper, and the dates at which members
  * learn of failures. */
 #include "study/study_ring_run.h"
 
