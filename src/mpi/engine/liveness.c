@@ -277,7 +277,8 @@ void rz_liveness_count_crowd(void)
         bool runs = rz_board_incarnation(word) > 0 && rz_board_state(word) != RZ_PROCESS_ENDED;
         here += runs && (one_host || rz_board_node(word) == rz_engine.info->node);
     }
-    rz_engine.waiting.crowded =
-        here > shared_processors() || rz_processor_quota_milli() < WHOLE_PROCESSOR;
+    bool crowded = here > shared_processors() || rz_processor_quota_milli() < WHOLE_PROCESSOR;
+    /* A thread that waits for the engine's lock reads it. */
+    __atomic_store_n(&rz_engine.waiting.crowded, crowded, __ATOMIC_RELAXED);
     rz_doorbell_spare(rz_engine.info->doorbell, rz_wait_sleeps_seldom(&rz_engine.waiting));
 }

@@ -14,6 +14,14 @@
  * the lock when false. */
 extern bool rz_engine_shared RZ_OWN;
 
+/* From now on they do. Others that do already may be reading it. */
+static inline void rz_engine_share(void)
+{
+    if (!rz_engine_shared) {
+        rz_engine_shared = true;
+    }
+}
+
 /* Take and give up the one engine lock of this process. A waiting call gives it up while it
  * sleeps. */
 void rz_engine_enter(void);

@@ -161,7 +161,9 @@ int rzm_init_thread(int *argc, char ***argv, int required, int *provided)
     }
     main_thread = pthread_self();
     thread_level = required < MPI_THREAD_MULTIPLE ? required : MPI_THREAD_MULTIPLE;
-    rz_engine_shared = rz_engine_shared || thread_level == MPI_THREAD_MULTIPLE;
+    if (thread_level == MPI_THREAD_MULTIPLE) {
+        rz_engine_share();
+    }
     rz_world = RZ_PHASE_RUNNING;
     *provided = thread_level;
     return MPI_SUCCESS;
@@ -315,7 +317,7 @@ int rz_init_session_begins(void)
             return MPI_ERR_NO_MEM;
         }
         library.had_session = true;
-        rz_engine_shared = true; /* each session may be used by another thread */
+        rz_engine_share(); /* each session may be used by another thread */
     }
     return error;
 }

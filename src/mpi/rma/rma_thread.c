@@ -75,7 +75,7 @@ void rz_rma_thread_start(void)
         return;
     }
     rz_rma_thread_stop();
-    rz_engine_shared = true;
+    rz_engine_share();
     over = false;
     atomic_store(&ends, false);
     runs = rz_thread_start(&thread, "rz-windows", STACK_BYTES, serve, NULL) == 0;
