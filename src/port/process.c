@@ -333,20 +333,29 @@ static bool is_twin(pid_t pid)
            there.st_dev == own.st_dev && there.st_ino == own.st_ino;
 }
 
+/* Without a pidfd, before Linux 5.3, by its number. */
+static bool end_by(pid_t pid, int pidfd)
+{
+    rz_status_t status = pidfd >= 0 ? rz_process_signal(pidfd, SIGKILL) : RZ_ERR_UNSUPPORTED;
+    return status == RZ_OK || status == RZ_ERR_PROC_FAILED ||
+           (status == RZ_ERR_UNSUPPORTED && (kill(pid, SIGKILL) == 0 || errno == ESRCH));
+}
+
 bool rz_process_end_twin(pid_t pid)
 {
-    int pidfd;
-    rz_status_t status = rz_process_open(pid, &pidfd);
-    if (status != RZ_OK) {
-        return status == RZ_ERR_PROC_FAILED;
+    int pidfd = -1;
+    if (rz_process_open(pid, &pidfd) == RZ_ERR_PROC_FAILED ||
+        (pidfd < 0 && kill(pid, 0) != 0 && errno == ESRCH)) {
+        return true;
     }
     bool ended = is_twin(pid);
     if (ended) {
         rz_process_signal_descendants(pid, SIGKILL, TWIN_LOOKS);
-        status = rz_process_signal(pidfd, SIGKILL);
-        ended = status == RZ_OK || status == RZ_ERR_PROC_FAILED;
+        ended = end_by(pid, pidfd);
     }
-    close(pidfd);
+    if (pidfd >= 0) {
+        close(pidfd);
+    }
     return ended;
 }
 

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -325,7 +326,10 @@ static void a_twin_is_ended_with_its_child(void **state)
     pid_t twin = fork();
     if (twin == 0) {
         close(ends[0]);
-        while (fork() >= 0 && raise(SIGSTOP) == 0) {
+        pid_t parent = fork() == 0 ? getppid() : 0;
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if this test fails */
+        while (parent == 0 || getppid() == parent) {
+            raise(SIGSTOP);
         }
         _exit(1);
     }
