@@ -37,14 +37,6 @@ rz_status_t rz_image_refuse_unreadable(const struct rz_image_region *r)
 
 /* ---- smaps: of each mapping the line of maps, and others, of which VmFlags is one ---- */
 
-static const char *take_place(const char *c, uint64_t *value)
-{
-    for (*value = 0; (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'f'); c++) {
-        *value = *value << 4 | (uint64_t)(*c <= '9' ? *c - '0' : *c - 'a' + 10);
-    }
-    return c;
-}
-
 static uint8_t advice_of(const char *c)
 {
     uint8_t advice = 0;
@@ -66,7 +58,7 @@ static void take_smaps_line(const struct rz_image_tables *image, const char *c, 
             RZ_AREA->advice[*at] = advice_of(c + 8);
         }
     } else if (*c < 'A' || *c > 'Z') {
-        take_place(take_place(c, &start) + 1, &end);
+        rz_image_take_number(rz_image_take_number(c, &start), &end);
         while (*at < image->head.n_regions && image->region[*at].start < start) {
             ++*at;
         }

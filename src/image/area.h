@@ -231,6 +231,8 @@ static inline bool rz_image_in_region(uint64_t start, uint64_t end)
 
 /* maps.c; also in the restore program */
 rz_status_t rz_image_read_maps(struct rz_image_tables *tables);
+/* A hexadecimal number without a prefix; returns what is behind the character that ends it. */
+const char *rz_image_take_number(const char *c, uint64_t *value);
 const struct rz_image_region *rz_image_named(const struct rz_image_tables *tables,
                                              const char *name);
 static inline bool rz_image_of_kernel(const char *path) /* [vvar], [vvar_vclock], [vdso], ... */

@@ -49,7 +49,7 @@ uint64_t rz_image_made_ns(int fd, const char *path, int flags)
                : 0;
 }
 
-static const char *take_number(const char *c, uint64_t *value)
+const char *rz_image_take_number(const char *c, uint64_t *value)
 {
     *value = 0;
     while ((*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'f')) {
@@ -64,12 +64,12 @@ static const char *take_line(const char *c, struct rz_image_tables *tables)
 {
     struct rz_image_region *r = &tables->region[tables->head.n_regions++];
     rz_raw_zero(r, sizeof(*r));
-    c = take_number(c, &r->start);
-    c = take_number(c, &r->end);
+    c = rz_image_take_number(c, &r->start);
+    c = rz_image_take_number(c, &r->end);
     r->protection = (uint8_t)((c[0] == 'r' ? PROT_READ : 0) | (c[1] == 'w' ? PROT_WRITE : 0) |
                               (c[2] == 'x' ? PROT_EXEC : 0));
     r->shared = c[3] == 's';
-    c = take_number(c + 5, &r->offset);
+    c = rz_image_take_number(c + 5, &r->offset);
     for (int blanks = 0; blanks < 2; c++) {
         blanks += *c == ' ';
     }
