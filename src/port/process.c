@@ -255,22 +255,26 @@ static void process_mark(struct process_entry *list, size_t n, pid_t root)
 }
 
 /* Signals the process of entry, not another one that has got its pid. Without pidfd the pid could
- * be reused between the check and the signal. */
-static void process_signal_entry(const struct process_entry *entry, int signal)
+ * be reused between the check and the signal. False: the system forbids it. */
+static bool process_signal_entry(const struct process_entry *entry, int signal)
 {
     int pidfd = -1;
     struct process_entry now;
     rz_status_t status = rz_process_open(entry->pid, &pidfd);
     if (status != RZ_OK && status != RZ_ERR_UNSUPPORTED) {
-        return;
+        return status == RZ_ERR_PROC_FAILED;
     }
-    if (process_read(entry->pid, &now) && now.started == entry->started &&
-        (status != RZ_OK || rz_process_signal(pidfd, signal) == RZ_ERR_UNSUPPORTED)) {
-        kill(entry->pid, signal);
+    status = RZ_ERR_PROC_FAILED;
+    if (process_read(entry->pid, &now) && now.started == entry->started) {
+        status = pidfd >= 0 ? rz_process_signal(pidfd, signal) : RZ_ERR_UNSUPPORTED;
+    }
+    if (status == RZ_ERR_UNSUPPORTED) {
+        status = kill(entry->pid, signal) == 0 || errno == ESRCH ? RZ_OK : RZ_ERR_SYSTEM;
     }
     if (pidfd >= 0) {
         close(pidfd);
     }
+    return status == RZ_OK || status == RZ_ERR_PROC_FAILED;
 }
 
 unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks)
@@ -333,30 +337,17 @@ static bool is_twin(pid_t pid)
            there.st_dev == own.st_dev && there.st_ino == own.st_ino;
 }
 
-/* Without a pidfd, before Linux 5.3, by its number. */
-static bool end_by(pid_t pid, int pidfd)
-{
-    rz_status_t status = pidfd >= 0 ? rz_process_signal(pidfd, SIGKILL) : RZ_ERR_UNSUPPORTED;
-    return status == RZ_OK || status == RZ_ERR_PROC_FAILED ||
-           (status == RZ_ERR_UNSUPPORTED && (kill(pid, SIGKILL) == 0 || errno == ESRCH));
-}
-
 bool rz_process_end_twin(pid_t pid)
 {
-    int pidfd = -1;
-    if (rz_process_open(pid, &pidfd) == RZ_ERR_PROC_FAILED ||
-        (pidfd < 0 && kill(pid, 0) != 0 && errno == ESRCH)) {
-        return true;
+    struct process_entry twin;
+    if (!process_read(pid, &twin)) {
+        return kill(pid, 0) != 0 && errno == ESRCH;
     }
-    bool ended = is_twin(pid);
-    if (ended) {
-        rz_process_signal_descendants(pid, SIGKILL, TWIN_LOOKS);
-        ended = end_by(pid, pidfd);
+    if (!is_twin(pid)) {
+        return false;
     }
-    if (pidfd >= 0) {
-        close(pidfd);
-    }
-    return ended;
+    rz_process_signal_descendants(pid, SIGKILL, TWIN_LOOKS);
+    return process_signal_entry(&twin, SIGKILL);
 }
 
 bool rz_process_clear(rz_time within)
