@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Exit status. */
 enum { RZPS_GOOD = 0, RZPS_NO_JOB = 1, RZPS_SILENT = 3 };
@@ -252,9 +251,7 @@ static void show_all(const struct options *options, const json_t *jobs, const ch
     {
         if (prefix) {
             if (n > 1) {
-                json_int_t uid = rz_look_user(job);
-                printf("\njob %s of uid %u\n", text_of(job, "job"),
-                       uid < 0 ? (unsigned)geteuid() : (unsigned)uid);
+                printf("\njob %s of uid %u\n", text_of(job, "job"), rz_look_owner(job));
             }
             show_job(job);
             if (options->waits) {

@@ -133,12 +133,6 @@ static const char *text_of(const json_t *job)
     return number ? number : "";
 }
 
-static unsigned user_of(const json_t *job)
-{
-    json_int_t uid = rz_look_user(job);
-    return uid < 0 ? (unsigned)geteuid() : (unsigned)uid;
-}
-
 /* The job to show: the one found before, or else the one that the user means. */
 static const json_t *choose(struct rztop *rztop, const json_t *jobs)
 {
@@ -151,7 +145,8 @@ static const json_t *choose(struct rztop *rztop, const json_t *jobs)
                  "%zu jobs begin with '%s', as %s of uid %u and %s of uid %u; give more digits "
                  "(rzps shows them), or call rztop as the user of the job",
                  choice.n, rztop->prefix ? rztop->prefix : "", text_of(choice.two[0]),
-                 user_of(choice.two[0]), text_of(choice.two[1]), user_of(choice.two[1]));
+                 rz_look_owner(choice.two[0]), text_of(choice.two[1]),
+                 rz_look_owner(choice.two[1]));
     }
     return choice.job;
 }

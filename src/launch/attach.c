@@ -4,6 +4,7 @@
 #include "launch/attach.h"
 
 #include "base/assert.h"
+#include "base/job_bounds.h"
 #include "base/no_memory.h"
 #include "base/printable.h"
 #include "launch/attach_hosts.h"
@@ -40,10 +41,8 @@
  * spools. */
 #define QUEUE_MAX (4u << 20)
 
-/* No job has more slots: its ranks, and as many for spawned processes. */
-#define SLOTS_MAX (2u * RZ_RANKS_MAX)
 /* Bound of the waits that are shown: of each slot one, and some more. */
-#define WAITS_MAX (2u * SLOTS_MAX)
+#define WAITS_MAX (2u * RZ_SLOTS_MAX)
 
 /* A daemon of the job; frames is NULL after it has gone. */
 struct part {
@@ -320,9 +319,9 @@ static bool is_credible(const struct attach *attach, const struct rz_launch_mess
 {
     switch (message->type) {
     case RZ_LAUNCH_OUTPUT:
-        return message->output.rank == RZ_ID_NONE || message->output.rank < SLOTS_MAX;
+        return message->output.rank == RZ_ID_NONE || message->output.rank < RZ_SLOTS_MAX;
     case RZ_LAUNCH_WAITING:
-        return message->waiting.rank < SLOTS_MAX && attach->waits.n < WAITS_MAX;
+        return message->waiting.rank < RZ_SLOTS_MAX && attach->waits.n < WAITS_MAX;
     case RZ_LAUNCH_RESULT: /* with another code our own status would be a part of it */
         return message->result.code <= UINT8_MAX && message->result.n_nodes <= RZ_NODES_MAX;
     default:

@@ -3,12 +3,10 @@
 #ifndef RZ_LAUNCH_LAYOUT_H
 #define RZ_LAUNCH_LAYOUT_H
 
+#include "base/job_bounds.h"
 #include "place/place.h"
 
 #include <rhizome/types.h>
-
-#define RZ_NODES_MAX 1024
-#define RZ_RANKS_MAX 65536
 
 struct rz_layout_node {
     char host[64];

@@ -2,6 +2,7 @@
 /* Collects the status documents: one request to each daemon; and makes one of each job. */
 #include "view/look.h"
 
+#include "base/job_bounds.h"
 #include "base/no_memory.h"
 #include "base/printable.h"
 #include "port/clock.h"
@@ -27,7 +28,7 @@ enum { SILENT_MAX_MS = 2000, AGAIN_MS = 10, OPEN_MAX = 256, FIRST_BYTES = 1 << 1
 enum { LIST_BYTES = 256, VALUE_BYTES = 96 };
 /* What a job can have (docs/bounds.md), with as many spawned processes as ranks; and the dynamic
  * groups that a daemon knows. */
-enum { PAGE_NODES_MAX = 1024, PAGE_SLOTS_MAX = 2 * 65536, PAGE_GROUPS_MAX = 128 };
+enum { PAGE_NODES_MAX = RZ_NODES_MAX, PAGE_SLOTS_MAX = RZ_SLOTS_MAX, PAGE_GROUPS_MAX = 128 };
 /* After this time what has not answered is left out, however it delays its answer. */
 #define LOOK_BOUND (6 * RZ_SECOND)
 
@@ -43,6 +44,12 @@ json_int_t rz_look_user(const json_t *page)
 {
     const json_t *uid = json_object_get(page, "uid");
     return json_is_integer(uid) ? json_integer_value(uid) : -1;
+}
+
+unsigned rz_look_owner(const json_t *job)
+{
+    json_int_t uid = rz_look_user(job);
+    return uid < 0 ? (unsigned)geteuid() : (unsigned)uid;
 }
 
 static const char *job_of(const json_t *page)

@@ -16,6 +16,9 @@
  * rz_look_words. RZ_ERR_SYSTEM: the sockets of this machine cannot be listed. */
 rz_status_t rz_look(const char *prefix, bool all_users, json_t *pages);
 
+/* The user of a job, also if it is the one that looks. */
+unsigned rz_look_owner(const json_t *job);
+
 /* An array of one document for each job, sorted by their numbers, made of the documents of its
  * daemons, which it changes: texts and names of fields are made printable (base/printable.h). A job
  * is one of a user. A node counts once, however often its document is there: a machine may have
