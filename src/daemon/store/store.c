@@ -264,21 +264,6 @@ static void finished(struct rz_store *store, struct piece *piece, rz_id from)
                                          .to = from});
 }
 
-/* There is no memory for a piece: one that this node is to restore must have it; of another one the
- * process is to blame. */
-static void refuse_piece(struct rz_store *store, rz_id from, const struct rz_overlay_piece *told)
-{
-    struct piece *piece = store_find(store, told->rank, told->generation);
-    if (told->answer) {
-        store_give_up(store, "no memory for a copy of a checkpoint piece");
-        return;
-    }
-    if (piece) {
-        store_drop_piece(store, piece);
-    }
-    store_tell_no_room(store, from, told->generation, told->rank);
-}
-
 /* The memory of a piece is allocated as its parts arrive: to reserve it at once takes longer for a
  * large piece than the other daemons wait for a heartbeat. */
 static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay_piece *told)
@@ -301,7 +286,7 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
     if (!piece || (told->offset == 0 && !piece->wanted_by_us)) {
         int fd;
         if (rz_memory_create("rz-piece", told->total ? told->total : 1, &fd) != RZ_OK) {
-            refuse_piece(store, from, told);
+            store_refuse_piece(store, from, told);
             return;
         }
         piece = store_add(store, told->rank, told->generation, told->total, told->hash, fd);
@@ -315,7 +300,7 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
     if (!store_has_room(store, told->offset, piece->bytes - piece->have) ||
         pwrite(piece->fd, told->data, told->data_length, (off_t)told->offset) !=
             (ssize_t)told->data_length) {
-        refuse_piece(store, from, told);
+        store_refuse_piece(store, from, told);
         return;
     }
     piece->have += told->data_length;

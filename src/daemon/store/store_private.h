@@ -241,6 +241,9 @@ bool store_has_room(const struct rz_store *store, uint64_t offset, uint64_t rest
 
 /* This node has no memory for the piece that `owner` sends: the process that has made it ends. */
 void store_tell_no_room(struct rz_store *store, rz_id owner, uint64_t generation, uint32_t rank);
+/* There is none for a piece that comes: one that this node is to restore must have it; of another
+ * one the process is to blame. */
+void store_refuse_piece(struct rz_store *store, rz_id from, const struct rz_overlay_piece *told);
 /* `keeper` says so of a piece of an own rank. */
 void store_on_no_room(struct rz_store *store, rz_id keeper, const struct piece *piece);
 

@@ -38,6 +38,19 @@ void store_tell_no_room(struct rz_store *store, rz_id owner, uint64_t generation
     rz_overlay_send(store->config.overlay, owner, &message);
 }
 
+void store_refuse_piece(struct rz_store *store, rz_id from, const struct rz_overlay_piece *told)
+{
+    struct piece *piece = store_find(store, told->rank, told->generation);
+    if (told->answer) {
+        store_give_up(store, "no memory for a copy of a checkpoint piece");
+        return;
+    }
+    if (piece) {
+        store_drop_piece(store, piece);
+    }
+    store_tell_no_room(store, from, told->generation, told->rank);
+}
+
 void store_on_no_room(struct rz_store *store, rz_id keeper, const struct piece *piece)
 {
     struct rz_child *p = rz_child_of(store->config.children, piece->rank);
