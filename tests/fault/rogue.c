@@ -11,6 +11,7 @@
  * go of none; sparse, large: the same, and each is a checkpoint piece, of 64 TiB without memory, or
  * of 8 MiB with it. Messages that MPI itself allows to end others (MPI_Abort) are not sent.
  */
+#include "../lingering.h"
 #include "base/random.h"
 #include "ckpt/pages.h"
 #include "wire/link_messages.h"
@@ -20,9 +21,7 @@
 
 #include <mpi-ext.h>
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,35 +244,16 @@ static bool may_begin_others(const struct rz_link_message *m)
 
 /* ---- Sending ---- */
 
-/* A socket whose last close waits for a minute: its peer never reads what it has still to send. */
-static int lingering(void)
-{
-    const struct linger linger = {.l_onoff = 1, .l_linger = 60};
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof(at);
-    int listener = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (bind(listener, (struct sockaddr *)&at, length) != 0 || listen(listener, 1) != 0 ||
-        getsockname(listener, (struct sockaddr *)&at, &length) != 0 ||
-        connect(fd, (struct sockaddr *)&at, length) != 0) {
-        close(listener);
-        return fd;
-    }
-    (void)accept(listener, NULL, NULL); /* the peer: kept for as long as this process is there */
-    close(listener);
-    fcntl(fd, F_SETFL, O_NONBLOCK);
-    while (write(fd, bytes, sizeof(bytes)) > 0) {
-        ;
-    }
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
-    return fd;
-}
-
 static int any_fds(int fds[FDS_MAX])
 {
     int n = below(100) ? (int)below(2) : (int)below(FDS_MAX + 1), pipes[2];
     for (int i = 0; i < n; i++) {
         if (!revokes && !asks_for_lines && below(50) == 0) {
-            fds[i] = lingering();
+            int peer; /* kept for as long as this process is there */
+            fds[i] = lingering_socket(60, &peer);
+            if (fds[i] < 0) {
+                return i;
+            }
             continue;
         }
         switch (below(5)) {

@@ -8,12 +8,10 @@
 
 #include <cmocka.h>
 
+#include "../../lingering.h"
 #include "port/prompt.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -23,36 +21,13 @@
 
 enum { HANG_S = 120, LINGER_S = 600, NESTED = 5 };
 
-static int listener = -1, peers[2 * NESTED], n_peers;
+static int peers[2 * NESTED], n_peers;
 
-/* A socket whose last close waits: its peer does not read what it still has to send. */
-static int lingering(void)
-{
-    static const char zeros[65536];
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof(at);
-    if (listener < 0) {
-        listener = socket(AF_INET, SOCK_STREAM, 0);
-        assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
-        assert_int_equal(listen(listener, NESTED), 0);
-    }
-    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
-    peers[n_peers++] = accept(listener, NULL, NULL);
-    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-    while (write(fd, zeros, sizeof(zeros)) > 0) {
-        ;
-    }
-    const struct linger linger = {.l_onoff = 1, .l_linger = LINGER_S};
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
-    return fd;
-}
-
-/* Sends a byte with such a socket, of which only the message has a copy then. */
+/* Sends a byte with a socket whose last close waits; only the message has a copy of it then. */
 static void send_lingering(int to)
 {
-    int fd = lingering();
+    int fd = lingering_socket(LINGER_S, &peers[n_peers++]);
+    assert_true(fd >= 0);
     struct iovec byte = {"x", 1};
     union {
         struct cmsghdr header;
