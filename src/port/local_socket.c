@@ -25,7 +25,7 @@
  */
 #define STRANGERS_IN_A_ROW 16
 /* Between two tries to reach a daemon for which too many others wait. */
-#define AGAIN_NS 10000000
+#define FIND_AGAIN_NS 10000000
 
 /* An abstract address: the first byte of the path is 0. */
 struct place {
@@ -357,7 +357,7 @@ static bool find_one(struct rz_local_found *found, const struct rz_local_name *n
 static void find_among(struct rz_local_found *found, const struct rz_local_name *all, size_t n,
                        bool *waits, unsigned timeout_ms)
 {
-    const struct timespec pause = {.tv_nsec = AGAIN_NS};
+    const struct timespec pause = {.tv_nsec = FIND_AGAIN_NS};
     struct rz_local_name last = {0};
     rz_time until = rz_clock_now() + timeout_ms * RZ_MILLISECOND;
     bool again = true;
@@ -380,7 +380,7 @@ static void find_among(struct rz_local_found *found, const struct rz_local_name 
  */
 static void find_connect(struct rz_local_found *found, unsigned timeout_ms)
 {
-    const struct timespec pause = {.tv_nsec = AGAIN_NS};
+    const struct timespec pause = {.tv_nsec = FIND_AGAIN_NS};
     rz_time until = rz_clock_now() + timeout_ms * RZ_MILLISECOND;
     size_t n = 0;
     for (size_t i = 0; i < found->n; i++) {

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define AGAIN_NS 1000000
+#define SIGNAL_AGAIN_NS 1000000
 
 #ifndef sigev_notify_thread_id /* glibc before 2.38 */
 #define sigev_notify_thread_id _sigev_un._tid
@@ -66,7 +66,7 @@ static void set(long ns)
 
 void rz_prompt_begin(void)
 {
-    set(AGAIN_NS);
+    set(SIGNAL_AGAIN_NS);
 }
 
 void rz_prompt_end(void)

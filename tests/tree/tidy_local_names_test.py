@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/tidy finds names local to a file that another file of the same library has, too."""
+"""tools/tidy finds names and macros local to a file that another file of the same library has, too."""
 import sys
 import unittest
 
@@ -35,6 +35,16 @@ class TidyLocalNames(TidyTest):
         self.assertEqual(self.two(LOOK + "static void look(int fd);\n", "static void look_again(int fd)\n{\n    look(fd);\n}\n"), 0)
         self.assertEqual(self.two(LOOK, "/* static void look(void) */\nint f(void)\n{\n    static int look;\n}\n"), 0)
         self.assertEqual(self.two(LOOK, "#define LOOK(x) \\\nstatic void look(x)\n"), 0)
+
+    def test_macros(self):
+        again = "#define AGAIN_NS 1000\n"
+        self.assertEqual(self.two(again, "\n#define AGAIN_NS 2000\n"), 1)
+        self.assertIn(f"{SRC}/port/other.c:2: AGAIN_NS is another macro in {SRC}/port/one.c", self.tidy.breaches[0])
+        self.assertEqual(self.two('#define NAME "one.so"\n', '#define NAME "other.so"\n'), 1)
+        self.assertEqual(self.two("#define TWICE(x) \\\n    (2 * (x))\n", "#define TWICE(x) \\\n    ((x) + (x))\n"), 1)
+        self.assertEqual(self.two(again, "# define AGAIN_NS  1000 /* as there */\n"), 0)
+        self.assertEqual(self.two(again + "#undef AGAIN_NS\n", "#define AGAIN_NS 2000\n"), 0)
+        self.assertEqual(self.two(again, "/*\n#define AGAIN_NS 2000\n*/\n"), 0)
 
     def test_what_is_compiled_together(self):
         self.assertEqual(self.two(LOOK, LOOK, f"{SRC}/daemon/store/store.c", f"{SRC}/daemon/state/core.c"), 1)
