@@ -14,6 +14,7 @@
  *   alltoall N     the same, N bytes from each rank to each other
  *   trip N         two ranks: half a round trip of N bytes, sent from one buffer and received in
  *                  another one, microseconds
+ *   fresh N        the same, with data that each sender has just written, and each receiver reads
  *   latency N      two ranks: half a round trip of 8 bytes, microseconds, between N threads of one
  *                  and N of the other, each with a partner and a tag of its own
  *   rate N         two ranks: 10^6 messages of 8 bytes per second, of N such threads together, each
@@ -33,7 +34,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = 64, SMALL = 8, WARM_UP = 20, TIMES_MAX = 1 << 22, LONGEST = 4 << 20 };
+enum {
+    WINDOW = 64,
+    SMALL = 8,
+    CACHE_LINE = 64,
+    WARM_UP = 20,
+    TIMES_MAX = 1 << 22,
+    LONGEST = 4 << 20
+};
 enum { THREADS_MAX = 16, TAG_TRIP = 1, TAG_THREADS = 2 };
 
 static int rank, size;
@@ -68,6 +76,28 @@ static void trip(int bytes)
         MPI_Recv(in, bytes, MPI_BYTE, 1, TAG_TRIP, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (rank == 1) {
         MPI_Recv(in, bytes, MPI_BYTE, 0, TAG_TRIP, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(out, bytes, MPI_BYTE, 0, TAG_TRIP, MPI_COMM_WORLD);
+    }
+}
+
+/* What a program does with data: it has written what it sends, and reads what it gets. */
+static void use(int bytes)
+{
+    static unsigned char times;
+    memset(out, ++times, (size_t)bytes);
+    for (int i = 0; i < bytes; i += CACHE_LINE) {
+        (void)*(volatile const char *)&in[i];
+    }
+}
+
+static void fresh(int bytes)
+{
+    if (rank == 0) {
+        use(bytes);
+        trip(bytes);
+    } else if (rank == 1) {
+        MPI_Recv(in, bytes, MPI_BYTE, 0, TAG_TRIP, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        use(bytes);
         MPI_Send(out, bytes, MPI_BYTE, 0, TAG_TRIP, MPI_COMM_WORLD);
     }
 }
@@ -169,9 +199,13 @@ static const struct loop {
     void (*once)(int tag);   /* what a thread repeats */
     double (*value)(int n, double us);
 } loops[] = {
-    {"barrier", barrier, 0, NULL, NULL},     {"bcast", bcast, 1, NULL, NULL},
-    {"allreduce", allreduce, 1, NULL, NULL}, {"alltoall", alltoall, 1, NULL, NULL},
-    {"trip", trip, 0, NULL, half_trip_us},   {"latency", NULL, 0, round_trip, half_trip_us},
+    {"barrier", barrier, 0, NULL, NULL},
+    {"bcast", bcast, 1, NULL, NULL},
+    {"allreduce", allreduce, 1, NULL, NULL},
+    {"alltoall", alltoall, 1, NULL, NULL},
+    {"trip", trip, 0, NULL, half_trip_us},
+    {"fresh", fresh, 0, NULL, half_trip_us},
+    {"latency", NULL, 0, round_trip, half_trip_us},
     {"rate", NULL, 0, window, of_windows},
 };
 enum { LOOPS = sizeof(loops) / sizeof(loops[0]) };

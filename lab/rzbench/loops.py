@@ -10,14 +10,15 @@ MOST, LEAST = 1.0, 1.0
 LIMIT_S = 60
 
 CALLS = {"barrier": (0,), "bcast": (8, 64 << 10), "allreduce": (8, 64 << 10), "alltoall": (8, 4 << 10)}
-TRIPS = (8, 4 << 10, 64 << 10, 256 << 10)
+TRIPS = {"trip": (8, 4 << 10, 64 << 10, 256 << 10), "fresh": (16 << 10, 64 << 10, 256 << 10)}
 THREADS = {"latency": "half round trip, 8 B, us", "rate": "10^6 messages of 8 B per second"}
 RANKS, RANKS_QUICK = (2, 4, 8, 32), (2, 4)
 COUNTS, COUNTS_QUICK = (1, 2, 4), (2,)  # of threads
 
 TEXT = ("### Loops\n\nCollective calls one at a time: the time in the call, the mean of all ranks. All meet in a barrier behind each call, which does not "
         "count; \"in step\" is one turn of that loop, call and barrier, of the slowest rank: what one library waits for in the call, another one has waited "
-        "for in the barrier. Barriers are called in a row. Half a round trip: from one buffer into another one. More than two ranks are not pinned; where "
+        "for in the barrier. Barriers are called in a row. Half a round trip: from one buffer into another one, which nobody "
+        "touches; with fresh data, which the sender has just written and the receiver reads, as programs do. More than two ranks are not pinned; where "
         "they outnumber the processors, Open MPI yields (mpi_yield_when_idle), and MPICH is left out: it only spins.")
 TEXT_THREADS = ("Two ranks of several threads (MPI_THREAD_MULTIPLE); those of one thread are pinned. Each thread has a partner in the other rank and a tag of "
                 "its own; for the rate it has 64 messages in progress. Where threads outnumber the processors, Open MPI yields; MPICH, which only spins, is "
@@ -25,7 +26,7 @@ TEXT_THREADS = ("Two ranks of several threads (MPI_THREAD_MULTIPLE); those of on
 
 
 def row_of(loop, n):
-    what = "half round trip" if loop == "trip" else loop
+    what = {"trip": "half round trip", "fresh": "half round trip, fresh data,"}.get(loop, loop)
     return f"{what} {records.size_text(n)}" if n else what
 
 
@@ -34,7 +35,7 @@ def take(system, loops, result):
     for loop, n, table in loops:
         numbers = next(iter(result.numbers(f"{loop} {n}")), ())
         yield table, row_of(loop, n), system, numbers[0] if numbers else None
-        if loop not in ("barrier", "trip"):
+        if loop not in ("barrier", "trip", "fresh"):
             yield table, f"{row_of(loop, n)}, in step", system, numbers[1] if len(numbers) > 1 else None
 
 
@@ -45,7 +46,8 @@ def words(bench, loops, pinned=()):
 def in_step(bench, ranks, text):
     """The table of so many ranks, and what is claimed of it."""
     table = Table(f"mpi-loops-{ranks}", f"{ranks} ranks: one call, us", "call", "one call, us", "ratios")
-    loops = [(loop, n, table) for loop, sizes in CALLS.items() for n in sizes] + [("trip", n, table) for n in TRIPS if ranks == 2]
+    sizes_of = {**CALLS, **(TRIPS if ranks == 2 else {})}
+    loops = [(loop, n, table) for loop, sizes in sizes_of.items() for n in sizes]
     bench.part(text, [table], (7, 1), crowded(bench, "bench_loops", ranks),
                lambda system, _: [*bench.start("bench_loops", ranks, system=system, yields=ranks > bench.processors),
                                   *words(bench, loops, bench.pinned() if ranks == 2 else ())],
