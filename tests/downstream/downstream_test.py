@@ -93,9 +93,20 @@ class Decisions(unittest.TestCase):
         self.assertEqual(cases["send 4 -x y A=b"].words, ["./send", "-x", "y"])
         self.assertEqual((cases["send 4 -x y A=b"].environment, cases["send 4 -x y A=b"].limit_s), ({"A": "b"}, 900))
         self.assertEqual((cases["coll/abort 3"].folder, cases["coll/abort 3"].options), (f"{folder}/coll", ["--on-failure", "continue"]))
+        os.makedirs(f"{folder}/ft")  # which the list of folders does not name
+        with open(f"{folder}/ft/testlist", "w", encoding="utf-8") as out:
+            out.write("".join(f"{name} resultTest=TestStatusNoErrors timeLimit=10\n" for name in ("die 4", "shrink 8")) + "revoke_nofail 2\n")
+        cases = {case.name: case for case in mpich.cases(folder)}
+        self.assertEqual(list(cases)[-3:], ["ft/die 4", "ft/shrink 8", "ft/revoke_nofail 2"])
+        self.assertFalse(cases["ft/revoke_nofail 2"].rewind, "it is about failures that the program itself handles")
+        self.assertEqual((cases["ft/die 4"].wrong, cases["ft/shrink 8"].wrong), (mpich.no_errors_any_status, mpich.no_errors_acknowledged))
+        self.assertEqual(cases["ft/die 4"].environment, {}, "a hang is no success, whatever status the launcher then ends it with")
         for wrong, output, status, good in ((mpich.no_errors, " No Errors\n", 0, True), (mpich.no_errors, " No Errors\n", 1, False),
                                             (mpich.no_errors, "Found 2 errors\n", 0, False), (mpich.no_errors, " No Errors\nbut\n", 0, False),
                                             (mpich.no_errors, "", 0, False), (mpich.no_errors_any_status, "x\n No errors\n", 9, True),
+                                            (mpich.no_errors_any_status, "No errors\n", 0, False),
+                                            (mpich.no_errors_acknowledged, "x\n No Errors\n", 0, True),
+                                            (mpich.no_errors_acknowledged, " No Errors\n", 1, False), (mpich.no_errors_acknowledged, "", 0, False),
                                             (mpich.must_fail, "", 0, False), (mpich.must_fail, "", 3, True)):
             self.assertEqual(wrong(ended(output, status)) == "", good, (wrong, output, status))
 

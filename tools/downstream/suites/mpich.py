@@ -6,7 +6,10 @@ import shlex
 
 from ..suite import Case, Expected, Suite
 
-LEFT_OUT = {"cxx", "perf", "impls", "ft", "ckpoint", "manual"}  # C++ is gone from MPI; figures; what only MPICH has; not run by MPICH either
+LEFT_OUT = {"cxx", "perf", "impls", "ckpoint", "manual"}  # C++ is gone from MPI; figures; what only MPICH has; not run by MPICH either
+NOT_LISTED = ["ft"]  # programs of ULFM: the list of folders leaves them out, for MPICH expects most of them to fail
+# Those that acknowledge or repair all failures: rzrun ends with 0 (docs/exit-status.md), MPICH's mpiexec with the status of the rank.
+ACKNOWLEDGED = {"ft/agree", "ft/agree_shrink", "ft/anysource", "ft/revoke_shrink", "ft/shrink"}
 # Options of its mpiexec that have a counterpart here.
 OPTIONS = {"-disable-auto-cleanup": ["--on-failure", "continue"]}
 GOOD = re.compile(r"\s*(No [Ee]rrors|Test Passed|FORTRAN STOP.*|)\s*")
@@ -17,16 +20,21 @@ def no_errors(run):
     bad = next((line.strip() for line in run.output.splitlines() if not GOOD.fullmatch(line)), "")
     if bad:
         return bad
-    if not re.search(r"^\s*No [Ee]rrors\s*$", run.output, re.M):
-        return f"no word of success, exit status {run.status}"
-    return "" if run.status == 0 else f"exit status {run.status}"
+    return no_errors_acknowledged(run)
+
+
+def unsaid(run):
+    return "" if re.search(r"^\s*No [Ee]rrors\s*$", run.output, re.M) else f"no word of success, exit status {run.status}"
 
 
 def no_errors_any_status(run):
     """TestStatusNoErrors: success is said, and the exit status is not 0, for a test that ends its ranks."""
-    if not re.search(r"^\s*No [Ee]rrors\s*$", run.output, re.M):
-        return f"no word of success, exit status {run.status}"
-    return "" if run.status != 0 else "exit status 0"
+    return unsaid(run) or ("" if run.status != 0 else "exit status 0")
+
+
+def no_errors_acknowledged(run):
+    """The same for a test whose ranks acknowledge that another one has ended: the exit status is 0."""
+    return unsaid(run) or ("" if run.status == 0 else f"exit status {run.status}")
 
 
 def must_fail(run):
@@ -56,19 +64,21 @@ def case_of(root, folder, words, seen):
     arguments = options.get("arg", [])
     program = words[0]
     base = os.path.normpath(os.path.join(folder, os.path.dirname(program)))
-    name = " ".join([os.path.relpath(os.path.join(folder, program), root), str(ranks), *arguments, *options.get("env", [])])
+    path = os.path.relpath(os.path.join(folder, program), root)
+    name = " ".join([path, str(ranks), *arguments, *options.get("env", [])])
     seen[name] = seen.get(name, 0) + 1
     if seen[name] > 1:
         return None  # the same line again
     launched = [word for value in options.get("mpiexecarg", []) for word in OPTIONS.get(value, shlex.split(value))]
-    wrong = RESULTS.get(options.get("resultTest", [""])[0], no_errors)
+    result = options.get("resultTest", [""])[0]
+    wrong = no_errors_acknowledged if path in ACKNOWLEDGED else RESULTS.get(result, no_errors)
     limit_s = float(options.get("timeLimit", ["180"])[0])
     environment = dict(value.partition("=")[::2] for value in options.get("env", []))
-    if limit_s < 180:  # its runtests sets it for all; here for the test that waits for the launcher to end it
+    if limit_s < 180 and result == "TestErrFatal":  # its runtests sets it for all; here for the test that waits for the launcher to end it
         environment["MPIEXEC_TIMEOUT"] = str(int(limit_s))
     return Case(name, base, [f"./{os.path.basename(program)}", *arguments], ranks, max(300.0, limit_s),
                 environment, launched, wrong,
-                rewind="spawn" not in name and wrong is no_errors)
+                rewind=not re.search("spawn|^ft/", name) and wrong is no_errors)
 
 
 def cases(root):
@@ -83,6 +93,8 @@ def cases(root):
             elif case := case_of(root, folder, words, seen):
                 found.append(case)
     walk(root)
+    for folder in NOT_LISTED:
+        walk(os.path.join(root, folder))
     return found
 
 
@@ -119,6 +131,12 @@ EXPECTED = [
     Expected("rma/win_info 4",
              "it wants `no_locks` to change once the window is there; MPI 5.0, 12.2.7: \"an implementation may ignore hints issued in this call that it would "
              "have accepted in a creation call\""),
+    Expected("ft/(bcast|agree) 4 .*",
+             "it sums its errors by an `MPI_Reduce` over all ranks, of which one has failed, and takes what is in the buffer for the sum though the call "
+             "returned an error", sometimes=True),
+    Expected("ft/revoke_shrink 4 .*",
+             "it wants the sum over all ranks from an `MPI_Allreduce` that raised an error because one of them had failed, which MPICH's own list does not "
+             "expect (`xfail`)"),
     Expected("pt2pt/sendself .*-type=.*", "its list names the program by a path of MPICH's own build folder"),
     Expected("pt2pt/sendflood 8", "700,000 round trips of eight ranks: minutes on two busy processors", sometimes=True),
 ]
