@@ -10,6 +10,7 @@ import socket
 import subprocess
 
 import launch_rig as rig
+import memory_group
 
 RZDOCTOR = f"{rig.BUILD}/bin/rzdoctor"
 AGENT = """#!/bin/sh
@@ -153,6 +154,17 @@ class Doctor(rig.LaunchTest):
         result = self.run_it("--launch-agent", self.agent, "--hosts", "a", "--interface", "no0", "--json", rzrun=RZDOCTOR)
         self.assertIn("no interface of this machine is the one of --interface", result.out)
         self.assertEqual(result.status, 1)
+
+    def test_memory_of_its_control_group(self):
+        """What the group may still have counts, not what the machine has."""
+        group = memory_group.make(f"rz-doctor-{os.getpid()}", 240 << 20)
+        if not group:
+            self.skipTest("this user may make no control group with a limit on memory")
+        self.addCleanup(lambda: rig.await_true(lambda: not memory_group.remains(group)))
+        result = self.run_it("-c", f'echo $$ >{group}/cgroup.procs && exec "$0" --json', RZDOCTOR, rzrun="/bin/sh")
+        (finding,) = [finding for finding in json.loads(result.out)["findings"] if finding["subject"] == "memory"]
+        self.assertEqual(finding["verdict"], "warning")
+        self.assertRegex(finding["text"], r"^\d{2,3} MiB free in this control group$")
 
     def test_killed_in_the_middle_it_leaves_nothing(self):
         process = self.start(*self.words("--hosts", "a,silent1,b"), rzrun=RZDOCTOR)
