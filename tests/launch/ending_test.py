@@ -78,6 +78,18 @@ class Ending(rig.LaunchTest):
         self.assertRegex(result.err, r"rhizome: (MPI_\w+ at rank \d: .*\(MPI_ERR_NO_MEM |rank \d: no memory for a connection|.*no memory for its inbox)")
         self.assertNotEqual(result.status, 0)
 
+    def test_small_files(self):
+        """What processes share counts as a file: where a job cannot have it, the limit is named, and nothing ends by SIGXFSZ."""
+        for nodes in ("1", "2"):
+            for limit in (0, 64 << 10, 1 << 20, 10 << 20, 40 << 20, 1 << 30):
+                at_most = lambda limit=limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+                result = self.run_it("-n", "2", "--nodes", nodes, ENDS, "return", "0", preexec_fn=at_most)
+                with self.subTest(nodes=nodes, limit=limit):
+                    if result.status != 0 or limit <= 40 << 20:
+                        self.assertIn(result.status, (1, rig.NO_START), result.err)
+                        self.assertIn("ulimit -f", result.err)
+                    self.assertNotIn("signal", result.err)
+
     def test_few_descriptors(self):
         statuses = [self.limited(resource.RLIMIT_NOFILE, limit) for limit in (4, 5, 6, 7, 8, 12, 20, 30, 100)]
         self.assertEqual((statuses[:5], statuses[-1]), ([rig.NO_START] * 5, 0), statuses)

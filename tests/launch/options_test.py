@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Command lines as other launchers take them, and the end of each command on a full disk."""
 import os
+import re
 import subprocess
 
 import launch_rig as rig
@@ -60,6 +61,16 @@ class Options(rig.LaunchTest):
         self.assertIn("-disable-auto-cleanup", above)
         for option in "--continuous", "-disable-auto-cleanup":
             self.assertIn("without effect: -disable-auto-cleanup", self.runs("-v", option, TRUE).err)
+
+    def test_choices_are_those_of_the_help(self):
+        """Whoever gives a word that an option does not take is told each that the help names."""
+        lines = re.findall(r"(?m)^  (?:-[\w-]+, )*(--[\w-]+) ([a-z]\S*\|\S+)$", re.sub(r"(?m)^(  \S.*\S)  +\S.*$", r"\1", self.runs("--help").out))
+        self.assertGreater(len(lines), 8)
+        for option, choices in [*lines, ("--signal-checkpoint", "USR1|USR2|HUP|INT|TERM")]:
+            with self.subTest(option=option):
+                err = self.runs("--checkpoint-dir", self.folder, option, "no-such-word", TRUE, status=rig.BAD_LINE).err
+                for choice in choices.split("|"):
+                    self.assertIn(choice, err)
 
     def test_what_is_said(self):
         for arguments, says in WORDS:
