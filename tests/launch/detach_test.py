@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 import unittest
 
 import launch_rig as rig
@@ -304,6 +305,28 @@ class Detach(rig.LaunchTest):
             while b"exited with status 2" not in got:
                 got += visitor.recv(4096)
         self.assertEqual(self.attached(job, 2).out, "here\n" * 2)
+        self.assert_gone()
+
+    @unittest.skipUnless(rig.can_unshare(), "this user may not make network namespaces, or there is no ip")
+    def test_no_heartbeats_after_the_end(self):
+        """Datagrams of a network of this job alone."""
+        line = f'ip link set lo up; exec {rig.RZRUN} "$@"'
+        words = ["--detach", "-n", "3", "--nodes", "3", "--detector", "ring", "--hb-period", "10ms", *self.script("exit 0")]
+        job = self.runs("-rn", SH, "-c", line, "sh", *words, rzrun="/usr/bin/unshare").out.strip()
+        daemon = self.await_members(3, 3)["rzd"][0].pid
+
+        def datagrams():
+            return [line.split()[4] for line in rig.read(daemon, "net/snmp").decode().splitlines() if line.startswith("Udp:")][1]
+
+        def are_equal_for(seconds):
+            before = datagrams()
+            time.sleep(seconds)
+            return before == datagrams()
+        self.assertTrue(rig.await_true(lambda: not are_equal_for(0.1)), "there are no heartbeats")
+        self.open_gate()
+        self.assertTrue(rig.await_true(lambda: are_equal_for(1)), "heartbeats do not end")
+        self.assertEqual(len(self.members()["rzd"]), 3, "the daemons keep the result no more")
+        self.runs("-t", str(daemon), "-U", "-n", "--preserve-credentials", rig.RZRUN, "--end", job, rzrun="/usr/bin/nsenter")
         self.assert_gone()
 
     def test_rzrun_fails_while_it_starts(self):

@@ -45,6 +45,11 @@ def read(pid, what):
         return file.read()
 
 
+def can_unshare():
+    """Whether this user may make network namespaces, and has what sets them up."""
+    return shutil.which("ip") and subprocess.run(["unshare", "-rn", "true"], stderr=subprocess.DEVNULL, timeout=HANG_S).returncode == 0
+
+
 class Process:
     """One process of a test, by number and start time, so that a number used again is another."""
 

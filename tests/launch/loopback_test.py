@@ -3,7 +3,6 @@
 """Jobs in a network namespace whose loopback device is down, has no IPv4, or has no address at all."""
 import os
 import re
-import shutil
 import subprocess
 import unittest
 
@@ -15,11 +14,7 @@ NO_IPV4 = UP + "ip -4 address flush dev lo; "
 NO_ADDRESS = NO_IPV4 + "ip -6 address flush dev lo; "
 
 
-def can_unshare():
-    return shutil.which("ip") and subprocess.run(["unshare", "-rn", "true"], stderr=subprocess.DEVNULL).returncode == 0
-
-
-@unittest.skipUnless(can_unshare(), "this user may not make network namespaces, or there is no ip")
+@unittest.skipUnless(rig.can_unshare(), "this user may not make network namespaces, or there is no ip")
 class Loopback(rig.LaunchTest):
     def runs_in(self, device, *options):
         return subprocess.run(["unshare", "-rn", "sh", "-c", f'{device} exec "$@"', "sh", rig.RZRUN, "--oversubscribe", "-n", "2", *options,
