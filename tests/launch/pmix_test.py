@@ -52,6 +52,10 @@ class Pmix(rig.LaunchTest):
         self.assertRegex(result.out, r"\Aring of 4: token 40 after 10 rounds, .*\n\Z")
         self.assertRegex(result.err, rf"\A{NOTICE.pattern}\Z")
 
+    def test_who_may_read_memory(self):
+        """All processes of this user: the ranks of a node do not descend from one daemon."""
+        self.mpirun("-n", "3", rig.program("let_read"), "any")
+
     def test_one_process(self):
         self.assertEqual(self.mpirun("-n", "1", ENDS, "return", "0").err, "")
 

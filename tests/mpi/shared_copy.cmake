@@ -10,3 +10,8 @@ foreach(at 1 2 31)
   endforeach()
 endforeach()
 mpi_fails(stopped shared_copy 0 "has continued" RZRUN -n 2 --hang-timeout 700ms -x RZ_KILL_AT=helping:5@0+stop ARGS 100 fails)
+
+mpi_program(let_read)
+set_target_properties(let_read PROPERTIES ENABLE_EXPORTS TRUE) # a function in the place of the C library's
+mpi_run(one_node let_read RZRUN -n 4 ARGS daemon)
+mpi_run(nodes let_read RZRUN -n 6 --nodes 3 ARGS daemon)

@@ -326,6 +326,12 @@ class State(Rewind):
         self.restored("properties", "registers", "stack", "deep", "locks", "files", "many-files", "process", "mappings", "thrown-away",
                       "guards", "grows-down", "advice", "huge-pages", "locked")
 
+    def test_who_may_read_memory(self):
+        """The processes of its node, also once another daemon has started it."""
+        for kill, nodes in (("stored:2@1", 2), ("piece-came:6@1", 3)):
+            with self.subTest(kill):
+                self.killed(lambda steps: (rig.program("let_read"), "daemon", str(steps)), kill=kill, nodes=nodes, ranks=3)
+
     def test_a_file_has_another_name(self):
         self.restored("rotated")
 
