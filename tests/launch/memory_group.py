@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A control group with a limit on memory, of version 1 or 2, where this user may make one."""
 import os
+import subprocess
+
+from launch_rig import HANG_S, await_true
 
 FILES = {"memory.max": "memory.swap.max", "memory.limit_in_bytes": "memory.memsw.limit_in_bytes"}  # of memory, and of what may be swapped out
 
@@ -23,28 +26,41 @@ def parents():
             yield root
 
 
+def remove(path):
+    """A process that has ended may stay in its group for a moment."""
+    def is_gone():
+        try:
+            os.rmdir(path)
+        except OSError:
+            return False
+        return True
+    await_true(is_gone)
+
+
+def limit_to(path, limit):
+    """Whether a group can be limited, and a process of this user may enter it."""
+    for file, swap in FILES.items():
+        if os.path.exists(f"{path}/{file}"):
+            try:
+                write(f"{path}/{file}", str(limit))
+                if os.path.exists(f"{path}/{swap}"):
+                    write(f"{path}/{swap}", "0" if file == "memory.max" else str(limit))
+            except OSError:
+                return False
+            enter = subprocess.run(["/bin/sh", "-c", 'echo $$ >"$0"', f"{path}/cgroup.procs"], stderr=subprocess.DEVNULL, timeout=HANG_S)
+            return enter.returncode == 0
+    return False
+
+
 def make(name, limit):
-    """The folder of a new group of at most so many bytes; None: this user may make none. The caller removes it."""
+    """The folder of a new group of at most so many bytes; None: this user may make none. The caller removes it, once it is empty."""
     for parent in parents():
         path = f"{parent}/{name}"
         try:
             os.mkdir(path)
         except OSError:
             continue
-        for file, swap in FILES.items():
-            if os.path.exists(f"{path}/{file}"):
-                write(f"{path}/{file}", str(limit))
-                if os.path.exists(f"{path}/{swap}"):
-                    write(f"{path}/{swap}", "0" if file == "memory.max" else str(limit))
-                return path
-        os.rmdir(path)
+        if limit_to(path, limit):
+            return path
+        remove(path)
     return None
-
-
-def remains(path):
-    """Removes a group, and tells whether it is still there: a process that has ended may stay in it for a moment."""
-    try:
-        os.rmdir(path)
-    except OSError:
-        return True
-    return False

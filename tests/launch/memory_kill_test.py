@@ -18,7 +18,7 @@ class MemoryKill(rig.LaunchTest):
     def setUp(self):
         super().setUp()
         self.group = memory_group.make(NAME, 64 << 20)
-        self.addCleanup(lambda: rig.await_true(lambda: not memory_group.remains(self.group)))
+        self.addCleanup(memory_group.remove, self.group)
 
     def killed(self, *words):
         """Rank 1 runs these words in the group, and is killed; what is said."""
@@ -35,5 +35,5 @@ if __name__ == "__main__":
     if not probe:
         print("this user may make no control group with a limit on memory")
         sys.exit(77)
-    os.rmdir(probe)
+    memory_group.remove(probe)
     rig.main()
