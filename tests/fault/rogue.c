@@ -8,8 +8,9 @@
  * WHEN: early (before MPI_Init, in place of it), loop (between collectives), left (after
  * MPI_Finalize); revoke: as loop, and each message is the revocation of another communicator, which
  * is none; lines: the same, and each message asks for a line to the daemon, of which the rogue lets
- * go of none; sparse, large: the same, and each is a checkpoint piece, of 64 TiB without memory, or
- * of 8 MiB with it. Messages that MPI itself allows to end others (MPI_Abort) are not sent.
+ * go of none; sparse, large, false, changing: the same, and each is a checkpoint piece, of 64 TiB
+ * without memory, or of 8 MiB with it: right, with another checksum, or changed again and again
+ * while it is copied. Messages that MPI itself allows to end others (MPI_Abort) are not sent.
  */
 #include "../lingering.h"
 #include "base/random.h"
@@ -35,13 +36,15 @@ enum {
     FDS_MAX = 12,
     BYTES_MAX = 70000, /* more than a message may have */
     RANKS = 6,
-    ROGUES = 3,  /* the last rank of each node; two ranks run on each */
+    ROGUES = 3, /* the last rank of each node; two ranks run on each */
+    CHANGES_S = 2,
     ALIVE_S = 10 /* of a rogue: what it said may have broken its own library */
 };
 
 static struct rz_random dice;
 static int link_fd = -1;
 static bool revokes, asks_for_lines, stores_holes, stores_much; /* and says nothing else */
+static bool stores_false, stores_changing;                      /* of what it stores */
 static uint32_t n_ranks, own_rank;
 static uint8_t bytes[BYTES_MAX], out[BYTES_MAX + 64];
 static char text[BYTES_MAX];
@@ -309,12 +312,31 @@ static bool put(const void *data, size_t n)
     return open;
 }
 
+static void *mapped(int fd, size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) {
+        perror("rogue: map");
+        exit(3);
+    }
+    return at;
+}
+
 static uint64_t hash_of(int fd, size_t bytes)
 {
-    void *at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-    uint64_t hash = at == MAP_FAILED ? 0 : rz_pages_look(at, bytes, NULL);
+    void *at = mapped(fd, bytes);
+    uint64_t hash = rz_pages_look(at, bytes, NULL);
     munmap(at, bytes);
     return hash;
+}
+
+/* The piece is what its checksum says, and is not, in turns, until the process ends. */
+_Noreturn static void change(int fd, size_t bytes)
+{
+    volatile uint64_t *words = mapped(fd, bytes);
+    for (uint64_t times = 1;; times++) {
+        words[times % 2 ? 0 : bytes / sizeof(*words) - 1] = times / 2 % 2;
+    }
 }
 
 /* The next piece of each epoch that there may be; one of them is this one. */
@@ -329,9 +351,13 @@ static bool store_pieces(void)
         perror("rogue: memory");
         exit(3);
     }
-    message.store.hash = stores_much ? hash_of(fd, bytes) : 1;
+    message.store.hash = stores_much && !stores_false ? hash_of(fd, bytes) : 1;
     for (; message.store.epoch < 3; message.store.epoch++) {
         put_with(out, rz_link_encode(&message, out, RZ_LINK_MESSAGE_MAX), &fd, 1);
+    }
+    if (stores_changing) {
+        alarm(CHANGES_S);
+        change(fd, bytes);
     }
     alarm(0);
     pause(); /* its daemon ends it when they were copied */
@@ -480,8 +506,8 @@ int main(int argc, char **argv)
 {
     const char *rank = getenv("RZ_RANK"), *fd = getenv("RZ_LINK_FD");
     if (argc != 4 || !rank || !fd) {
-        fprintf(stderr,
-                "rzrun ... rogue SEED MESSAGES early|loop|left|revoke|lines|sparse|large\n");
+        fprintf(stderr, "rzrun ... rogue SEED MESSAGES "
+                        "early|loop|left|revoke|lines|sparse|large|false|changing\n");
         return 2;
     }
     int messages = atoi(argv[2]);
@@ -489,7 +515,9 @@ int main(int argc, char **argv)
     revokes = strcmp(argv[3], "revoke") == 0;
     asks_for_lines = strcmp(argv[3], "lines") == 0;
     stores_holes = strcmp(argv[3], "sparse") == 0;
-    stores_much = strcmp(argv[3], "large") == 0;
+    stores_false = strcmp(argv[3], "false") == 0;
+    stores_changing = strcmp(argv[3], "changing") == 0;
+    stores_much = strcmp(argv[3], "large") == 0 || stores_false || stores_changing;
     own_rank = (uint32_t)atoi(rank);
     n_ranks = RANKS;
     bool rogue = is_rogue((int)own_rank);

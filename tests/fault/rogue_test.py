@@ -86,14 +86,24 @@ class Rogues(rig.LaunchTest):
         for scheme in "buddy", "xor:2":
             with self.subTest(scheme=scheme):
                 result = self.one(1, when, environment, scheme)
-                self.assertEqual(result.err.count(told), ROGUES, result.err)
+                self.assertEqual(len(re.findall(f"is killed: its checkpoint piece.* {told}", result.err)), ROGUES, result.err)
 
     def test_checkpoint_pieces_of_holes(self):
         """They cost a rogue nothing, and would cost the daemons of other nodes more than there is."""
         self.pieces("sparse", "has holes")
 
     def test_checkpoint_pieces_for_which_no_other_node_has_memory(self):
-        self.pieces("large", "has no memory for a copy of its checkpoint piece", {"RZ_TEST_MEMORY_LEFT": "0"})
+        self.pieces("large", "of 8388608 bytes cannot be copied: node \\d has no memory for it", {"RZ_TEST_MEMORY_LEFT": "0"})
+
+    def test_checkpoint_pieces_with_another_checksum(self):
+        self.pieces("false", "does not match its checksum")
+
+    def test_checkpoint_pieces_that_change_while_they_are_copied(self):
+        """Such a process ends, or each has seen the same bytes."""
+        for scheme in "buddy", "xor:2":
+            for _ in range(3):
+                with self.subTest(scheme=scheme):
+                    self.one(1, "changing", scheme=scheme)
 
 
 if __name__ == "__main__":

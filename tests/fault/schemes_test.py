@@ -240,11 +240,11 @@ class Damage(Schemes):
         self.assertTrue(self.made(result), result.err)
 
     def test_a_piece_that_is_not_what_its_process_says(self):
-        # The helper's piece does not match its checksum, and the program runs: there is no checkpoint to roll back to.
+        # The helper's piece does not match its checksum, and the program runs.
         result = self.run_it("-n", "2", "--nodes", "2", "--timeout", rig.HANG, rig.program("daemon_test_helper"), "join", "enter",
                              "store:wrong", "serve")
-        self.assertEqual(result.status, CHECKPOINT_LOST, result.err)
-        self.assertRegex(result.err, r"rzrun: the checkpoint piece of rank [01] \(generation 1\) does not match its checksum")
+        self.assertEqual(result.status, 128 + 9, result.err)
+        self.assertRegex(result.err, r"rank [01] is killed: its checkpoint piece \(generation 1\) does not match its checksum")
 
     def test_memory_alone_says_that_it_is_damaged(self):
         result = self.job("memory", "rank 2", held=lambda: self.spoil(self.copies("rz-checkpoint")), status=CHECKPOINT_LOST)

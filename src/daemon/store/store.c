@@ -351,8 +351,11 @@ static void on_gone(struct rz_store *store, rz_id from, const struct rz_overlay_
         store_demand(store, &(struct demand){.kind = DEMAND_USE,
                                              .rank = told->rank,
                                              .generation = told->generation});
-    } else {
+    } else if (told->generation == store->restoring) {
         store_lost(store, told->rank, told->generation, "cannot be copied whole to another node");
+    } else {
+        store_end_writer(store, told->rank, told->generation,
+                         "cannot be copied whole to another node");
     }
 }
 
@@ -407,9 +410,10 @@ static void own_damaged(struct rz_store *store, uint32_t rank, uint64_t generati
                   (unsigned long long)rz_store_number(store, generation),
                   reused ? "was overwritten here by a newer one" : "is damaged here");
     if (generation != store->restoring || generation == 0) {
-        store_lost(store, rank, generation,
-                   "does not match its checksum: it has changed since the process wrote it, or "
-                   "another thread wrote to protected memory while RZ_Checkpoint ran");
+        store_end_writer(
+            store, rank, generation,
+            "does not match its checksum: it has changed since the process wrote it, or "
+            "another thread wrote to protected memory while RZ_Checkpoint ran");
     } else {
         store_get(store, rank);
     }

@@ -44,6 +44,17 @@ void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, cons
     give_up_generation(store, words);
 }
 
+void store_end_writer(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what)
+{
+    struct rz_child *p = rz_child_of(store->config.children, rank);
+    char words[256];
+    snprintf(words, sizeof(words), "its checkpoint piece (generation %llu) %s",
+             (unsigned long long)rz_store_number(store, generation), what);
+    if (p) {
+        rz_child_kill(p, words);
+    }
+}
+
 void rz_store_unrestored(struct rz_store *store, struct rz_child *p, const char *why)
 {
     char words[512];

@@ -205,6 +205,9 @@ bool store_was_reused(const struct rz_store *store);
 
 /* No holder has the piece: the job cannot go on, and says why. */
 void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what);
+/* A new piece of an own rank cannot be kept: the process that wrote it ends, and the others roll
+ * back to the generation before. Without that process, which has failed then, they do anyway. */
+void store_end_writer(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what);
 
 /* This node cannot keep what the others rely on: it stops, and the others go on without it. */
 void store_give_up(struct rz_store *store, const char *words);

@@ -53,18 +53,14 @@ void store_refuse_piece(struct rz_store *store, rz_id from, const struct rz_over
 
 void store_on_no_room(struct rz_store *store, rz_id keeper, const struct piece *piece)
 {
-    struct rz_child *p = rz_child_of(store->config.children, piece->rank);
     char words[160];
     if (piece->generation == store->restoring) {
         snprintf(words, sizeof(words), "cannot be copied: node %u has no memory for it", keeper);
         store_lost(store, piece->rank, piece->generation, words);
-        return;
-    }
-    /* Two nodes may say so, and the process may be gone since: then this generation is given up. */
-    if (p) {
+    } else {
         snprintf(words, sizeof(words),
-                 "node %u has no memory for a copy of its checkpoint piece of %llu bytes", keeper,
-                 (unsigned long long)piece->bytes);
-        rz_child_kill(p, words);
+                 "of %llu bytes cannot be copied: node %u has no memory for it",
+                 (unsigned long long)piece->bytes, keeper);
+        store_end_writer(store, piece->rank, piece->generation, words);
     }
 }
