@@ -178,7 +178,7 @@ class Damage(Schemes):
         self.assertEqual(set(found), {RESTORED, OLDER}, "pieces of other checkpoints")
         return found[RESTORED]
 
-    def spoil(self, paths):
+    def damage(self, paths):
         self.assertTrue(paths, "no daemon holds such a piece")
         for path in paths:
             with open(path, "r+b", buffering=0) as memory:
@@ -187,9 +187,9 @@ class Damage(Schemes):
                 memory.seek(20_000)
                 memory.write(bytes([byte[0] ^ 1]))
 
-    def falls_back(self, scheme, *faults, spoilt="rz-checkpoint", only=None):
+    def falls_back(self, scheme, *faults, kind="rz-checkpoint", only=None):
         """The newest checkpoint is damaged; all roll back to the one before, and the job ends with the right bits."""
-        result = self.survives(scheme, *faults, restored=OLDER, held=lambda: self.spoil(self.newest(spoilt)[:only]),
+        result = self.survives(scheme, *faults, restored=OLDER, held=lambda: self.damage(self.newest(kind)[:only]),
                                options=("--story", "--report", f"{self.folder}/report", "--cases", f"{self.folder}/cases"))
         self.assertNotIn(f"restored iteration {RESTORED}", result.err)
         said = "checkpoint 6 is damaged, and there is no other copy of the damaged piece: the job rolls back to checkpoint 5\n"
@@ -217,25 +217,25 @@ class Damage(Schemes):
         self.falls_back("rs:3+2", "rank 2", "rank 5")
 
     def test_all_go_back_further_when_copies_of_lost_pieces_are_damaged(self):
-        self.falls_back("buddy", "node 1", spoilt="rz-piece")
+        self.falls_back("buddy", "node 1", kind="rz-piece")
 
     def test_damaged_copy_is_not_used(self):
         # The pieces that the processes wrote are valid; every copy is damaged. Node 1 has failed: no node has the pieces of its ranks.
-        result = self.job("buddy", "node 1", held=lambda: self.spoil(self.copies("rz-piece")), status=CHECKPOINT_LOST)
+        result = self.job("buddy", "node 1", held=lambda: self.damage(self.copies("rz-piece")), status=CHECKPOINT_LOST)
         self.assertIn("is damaged", result.err)
 
     def test_copy_takes_the_place_of_a_damaged_piece(self):
         # Processes crash, and all that processes wrote is damaged; the copies are not.
-        result = self.survives("buddy", "rank 2", held=lambda: self.spoil(self.copies("rz-checkpoint")))
+        result = self.survives("buddy", "rank 2", held=lambda: self.damage(self.copies("rz-checkpoint")))
         self.assertIn("is damaged here", result.err)
 
     def test_parity_takes_the_place_of_a_damaged_piece(self):
-        def spoil_one_daemon():
+        def damage_one_daemon():
             # The pieces of two ranks of one node, as many columns as one node has.
             paths = self.copies("rz-checkpoint")
             daemon = paths[0].split("/")[2]
-            self.spoil([path for path in paths if path.split("/")[2] == daemon])
-        result = self.survives("rs:3+2", "rank 2", held=spoil_one_daemon)
+            self.damage([path for path in paths if path.split("/")[2] == daemon])
+        result = self.survives("rs:3+2", "rank 2", held=damage_one_daemon)
         self.assertIn("is damaged here", result.err)
         self.assertTrue(self.made(result), result.err)
 
@@ -247,7 +247,7 @@ class Damage(Schemes):
         self.assertRegex(result.err, r"rank [01] is killed: its checkpoint piece \(generation 1\) does not match its checksum")
 
     def test_memory_alone_says_that_it_is_damaged(self):
-        result = self.job("memory", "rank 2", held=lambda: self.spoil(self.copies("rz-checkpoint")), status=CHECKPOINT_LOST)
+        result = self.job("memory", "rank 2", held=lambda: self.damage(self.copies("rz-checkpoint")), status=CHECKPOINT_LOST)
         self.assertIn("is damaged, and there is no other copy", result.err)
 
 

@@ -78,10 +78,10 @@ static void arrived(void *arg, const void *header, uint32_t header_bytes, const 
     }
     memcpy(&copy, header, sizeof(copy));
     if (copy.check != check_of(&copy) || copy.bytes != bytes) {
-        kill_complain(self.page, "a spoilt header, %zu bytes announced", bytes);
+        kill_complain(self.page, "a damaged header, %zu bytes announced", bytes);
     }
     if (!token && !kill_holds(data, bytes, copy.number)) {
-        kill_complain(self.page, "a spoilt payload of %zu bytes", bytes);
+        kill_complain(self.page, "a damaged payload of %zu bytes", bytes);
     }
     arrivals++;
     self.arrived(&copy, data, token);

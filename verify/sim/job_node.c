@@ -334,7 +334,7 @@ uint64_t rz_job_hash(const struct rz_job_node *node)
 {
     uint64_t h = rz_mix((uint64_t)node->stopped << 32 | node->self,
                         (uint64_t)node->protected_epoch << 32 | node->said_reached);
-    h = rz_mix(h, (uint64_t)node->damaged_epoch << 32 | node->spoilt << 1 | node->said_repairing);
+    h = rz_mix(h, (uint64_t)node->damaged_epoch << 32 | node->damaged << 1 | node->said_repairing);
     h = rz_mix(rz_mix(h, (uint64_t)node->round << 32 | node->said_round),
                (uint64_t)node->answered << 32 | node->serial);
     for (uint32_t i = 0; i < node->n_held; i++) {

@@ -153,7 +153,7 @@ struct rz_job_node {
     struct rz_job_piece place[RZ_JOB_RANKS_MAX][RZ_JOB_PLACES];
     struct rz_job_parked parked[RZ_JOB_RANKS_MAX];
     uint32_t scheme;
-    bool spoilt; /* the next piece to be restored will be found damaged */
+    bool damaged; /* the next piece to be restored will be found damaged */
     uint32_t
         damaged_epoch; /* the newest epoch in which a piece to be restored was complete nowhere */
     uint8_t tried[RZ_JOB_RANKS_MAX]; /* holders asked for the piece in this epoch */

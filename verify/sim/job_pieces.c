@@ -160,8 +160,8 @@ static bool restores_here(const struct rz_job_node *node)
 
 void rz_job_spoil(struct rz_job_node *node)
 {
-    node->spoilt = !restores_here(node);
-    if (!node->spoilt) {
+    node->damaged = !restores_here(node);
+    if (!node->damaged) {
         found_damage(node);
     }
 }
@@ -469,7 +469,7 @@ void rz_job_restore(struct rz_job_node *node, uint64_t generation)
             get(node, rank, &name);
         }
     }
-    if (node->spoilt) {
+    if (node->damaged) {
         rz_job_spoil(node);
     }
 }

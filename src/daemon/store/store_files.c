@@ -15,10 +15,10 @@
  * processes write and the two before (rz_store_files_bound). */
 #define UNDER_WAY 4
 
-/* What the marker knows of a rank's files. */
-struct filed {
+/* The newest generation of a rank of which the marker was told. */
+struct newest {
     uint32_t epoch;
-    uint64_t generation; /* the newest one told, whether written or not */
+    uint64_t generation; /* whether its file was written, or given up */
 };
 
 struct rz_store_files {
@@ -33,14 +33,14 @@ struct rz_store_files {
     bool complained; /* the last failure to write was reported */
     bool old_stay;   /* that old generations could not be removed was reported */
     /* Used by the marker only. */
-    struct filed *filed;         /* [n_ranks] */
-    struct filed bad[UNDER_WAY]; /* [generation % UNDER_WAY]: a generation that lacks a file */
-    uint64_t committed;          /* the newest generation that commit knows */
-    uint64_t handled;            /* the newest whose mark was ordered, or that was given up */
-    uint64_t settled;            /* the newest that has its mark, or never will */
-    uint64_t marked;             /* the newest that has its mark */
-    bool saving;                 /* rzrun waits for SAVED */
-    uint64_t awaited;            /* by rzrun: the newest generation when it asked */
+    struct newest *newest;        /* [n_ranks] */
+    struct newest bad[UNDER_WAY]; /* [generation % UNDER_WAY]: a generation that lacks a file */
+    uint64_t committed;           /* the newest generation that commit knows */
+    uint64_t handled;             /* the newest whose mark was ordered, or that was given up */
+    uint64_t settled;             /* the newest that has its mark, or never will */
+    uint64_t marked;              /* the newest that has its mark */
+    bool saving;                  /* rzrun waits for SAVED */
+    uint64_t awaited;             /* by rzrun: the newest generation when it asked */
 };
 
 static const struct rz_daemon_job *job_of(const struct rz_store_files *files)
@@ -107,8 +107,8 @@ static uint64_t all_told(const struct rz_store_files *files)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t rank = 0; rank < job_of(files)->n_ranks; rank++) {
-        const struct filed *filed = &files->filed[rank];
-        uint64_t generation = filed->epoch == files->epoch ? filed->generation : 0;
+        const struct newest *newest = &files->newest[rank];
+        uint64_t generation = newest->epoch == files->epoch ? newest->generation : 0;
         least = generation < least ? generation : least;
     }
     return least;
@@ -116,7 +116,7 @@ static uint64_t all_told(const struct rz_store_files *files)
 
 static bool is_bad(const struct rz_store_files *files, uint64_t generation)
 {
-    const struct filed *bad = &files->bad[generation % UNDER_WAY];
+    const struct newest *bad = &files->bad[generation % UNDER_WAY];
     return bad->epoch == files->epoch && bad->generation == generation;
 }
 
@@ -166,26 +166,26 @@ static void look_at_generations(struct rz_store_files *files)
     }
 }
 
-static void hear_filed(struct rz_store_files *files, const struct rz_overlay_piece_filed *told)
+static void hear_written(struct rz_store_files *files, const struct rz_overlay_piece_written *told)
 {
     if (told->rank >= job_of(files)->n_ranks || told->epoch < files->epoch) {
         return;
     }
-    struct filed *filed = &files->filed[told->rank];
-    if (told->epoch < filed->epoch || told->generation == 0) {
+    struct newest *newest = &files->newest[told->rank];
+    if (told->epoch < newest->epoch || told->generation == 0) {
         return;
     }
-    *filed = (struct filed){.epoch = told->epoch, .generation = told->generation};
+    *newest = (struct newest){.epoch = told->epoch, .generation = told->generation};
     if (told->failed) {
-        files->bad[told->generation % UNDER_WAY] = *filed;
+        files->bad[told->generation % UNDER_WAY] = *newest;
     }
     look_at_generations(files);
 }
 
-static void on_filed(void *arg, rz_id from, const struct rz_overlay_message *message)
+static void on_piece_written(void *arg, rz_id from, const struct rz_overlay_message *message)
 {
     (void)from;
-    hear_filed(arg, &message->piece_filed);
+    hear_written(arg, &message->piece_written);
 }
 
 /* The file of an own rank's piece is written, or was given up: tells the marker. */
@@ -193,12 +193,12 @@ static void tell_marker(struct rz_store_files *files, uint32_t rank, uint64_t ge
                         bool failed)
 {
     struct rz_overlay_message message = {
-        .type = RZ_OVERLAY_PIECE_FILED,
-        .piece_filed = {
+        .type = RZ_OVERLAY_PIECE_WRITTEN,
+        .piece_written = {
             .epoch = files->epoch, .generation = generation, .rank = rank, .failed = failed}};
     rz_id to = marker(files);
     if (to == job_of(files)->node) {
-        hear_filed(files, &message.piece_filed);
+        hear_written(files, &message.piece_written);
     } else {
         rz_overlay_send(files->config.overlay, to, &message);
     }
@@ -406,7 +406,7 @@ rz_status_t rz_store_files_open(struct rz_store_files **result, const struct rz_
     files->host = *host;
     files->restored = job->checkpoints.restored;
     files->done = calloc(job->n_ranks, sizeof(*files->done));
-    files->filed = calloc(job->n_ranks, sizeof(*files->filed));
+    files->newest = calloc(job->n_ranks, sizeof(*files->newest));
     struct rz_store_writer_config config = {
         .base = base->own->base,
         .folder = {.path = job->checkpoints.folder, .n_ranks = job->n_ranks},
@@ -414,13 +414,15 @@ rz_status_t rz_store_files_open(struct rz_store_files **result, const struct rz_
         .arg = files,
         .done = on_done};
     memcpy(config.folder.name, job->checkpoints.name, sizeof(config.folder.name));
-    rz_status_t status = files->done && files->filed ? rz_store_writer_open(&files->writer, &config)
-                                                     : RZ_ERR_NO_MEMORY;
+    rz_status_t status = files->done && files->newest
+                             ? rz_store_writer_open(&files->writer, &config)
+                             : RZ_ERR_NO_MEMORY;
     if (status != RZ_OK) {
         rz_store_files_close(files);
         return status;
     }
-    rz_overlay_router_handle(base->overlay_router, RZ_OVERLAY_PIECE_FILED, on_filed, files);
+    rz_overlay_router_handle(base->overlay_router, RZ_OVERLAY_PIECE_WRITTEN, on_piece_written,
+                             files);
     *result = files;
     return RZ_OK;
 }
@@ -434,6 +436,6 @@ void rz_store_files_close(struct rz_store_files *files)
         rz_store_writer_close(files->writer);
     }
     free(files->done);
-    free(files->filed);
+    free(files->newest);
     free(files);
 }

@@ -31,7 +31,7 @@ struct rz_request;
 struct rz_path {
     const struct rz_net_ops *ops;
     struct rz_net *net; /* NULL: not open */
-    bool spoilt;        /* it has lost a connection to a process that is alive */
+    bool incomplete;    /* it has lost a connection to a process that is alive */
 };
 
 enum rz_path_kind { RZ_PATH_SHM, RZ_PATH_NET, RZ_PATH_COUNT };

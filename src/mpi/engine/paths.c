@@ -314,10 +314,10 @@ void rz_paths_quiet(void)
         while (path->net && !path->ops->quiet(path->net) && rz_clock_now() < deadline) {
             path->ops->progress(path->net);
         }
-        if (path->net && path->spoilt) {
+        if (path->net && path->incomplete) {
             path_close(path);
         }
-        path->spoilt = false;
+        path->incomplete = false;
     }
 }
 
@@ -356,7 +356,7 @@ void rz_paths_abandon(void)
     for (int i = 0; i < RZ_PATH_COUNT; i++) {
         keep_reachable(rz_engine.paths[i].net);
         rz_engine.paths[i].net = NULL;
-        rz_engine.paths[i].spoilt = false;
+        rz_engine.paths[i].incomplete = false;
     }
     net_wanted = ep_address_epoch = 0;
     cut_off = (struct rz_cut_off){.waits = false};

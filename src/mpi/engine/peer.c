@@ -438,7 +438,7 @@ static void roll_back(uint32_t slot, struct rz_peer *peer)
     if (peer->state != RZ_PEER_ASKED && path->ops->rest) {
         bool rests = peer->state == RZ_PEER_OPEN &&
                      path->ops->rest(path->net, peer->number, RZ_ERR_ROLLBACK);
-        path->spoilt = path->spoilt || (!rests && lives(peer));
+        path->incomplete = path->incomplete || (!rests && lives(peer));
     }
     rz_peer_close(slot, false, RZ_ERR_ROLLBACK);
 }

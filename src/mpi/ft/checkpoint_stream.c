@@ -38,7 +38,7 @@ static struct {
     struct content *content; /* NULL: none */
     struct content *before;  /* the content when MPIX_Reinit was entered */
     struct stream *writer;   /* open; NULL: none */
-    bool spoilt;             /* its last writer had no memory */
+    bool no_memory;          /* its last writer had no memory */
 } contents[RZ_CHECKPOINT_REGIONS_MAX];
 static struct stream *streams; /* list of open streams */
 /* contents of the checkpoint that is being written */
@@ -73,7 +73,7 @@ static void set_content(int id, struct content *content)
 {
     content_release(contents[id].content);
     contents[id].content = content;
-    contents[id].spoilt = false;
+    contents[id].no_memory = false;
 }
 
 /* Enlarges the content to so many bytes; the new ones are zero. */
@@ -162,7 +162,7 @@ static void publish(struct stream *stream)
         return;
     }
     set_content(id, NULL);
-    contents[id].spoilt = true;
+    contents[id].no_memory = true;
 }
 
 static int on_close(void *cookie)
@@ -272,7 +272,7 @@ int rz_streams_settled(void)
         if (contents[id].writer) {
             error =
                 rzm_error(MPI_ERR_OTHER, "region %d is being written: close its stream first", id);
-        } else if (contents[id].spoilt) {
+        } else if (contents[id].no_memory) {
             error = rzm_error(MPI_ERR_NO_MEM,
                               "there was no memory for what a stream wrote to region %d", id);
         }

@@ -60,11 +60,11 @@ static void ep_addresses_are_refused_in_kind(void **state)
     static const struct {
         size_t at;
         rz_status_t status;
-    } spoilt[] = {{0, RZ_ERR_MALFORMED}, {4, RZ_ERR_VERSION}, {8, RZ_ERR_AUTHENTICATION}};
+    } damaged[] = {{0, RZ_ERR_MALFORMED}, {4, RZ_ERR_VERSION}, {8, RZ_ERR_AUTHENTICATION}};
     for (size_t i = 0; i < 3; i++) {
         memcpy(bad, ep_address, bytes);
-        bad[spoilt[i].at] ^= 1;
-        assert_int_equal(ops->connect(a.net, 0, bad, bytes), spoilt[i].status);
+        bad[damaged[i].at] ^= 1;
+        assert_int_equal(ops->connect(a.net, 0, bad, bytes), damaged[i].status);
     }
     assert_int_equal(ops->connect(a.net, UINT32_MAX, ep_address, bytes), RZ_ERR_INVALID);
     size_t own_bytes = sizeof(bad);
