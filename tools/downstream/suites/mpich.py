@@ -120,6 +120,11 @@ EXPECTED = [
     Expected("errors/comm/unmatched .*",
              "it wants an error of `MPI_Comm_free` where a message was never received, a check of MPICH since 4.1; MPI 5.0, 7.4.3 has none: \"Any pending "
              "operations that use this communicator will complete normally\""),
+    Expected("errors/comm/too_many_i?comms.*",
+             "it wants that 200,000 communicators cannot be there at a time, as in MPICH; here they can, and make the test last for minutes", sometimes=True),
+    Expected("errors/coll/(.*length|noalias.*) .*",
+             "it wants an error where counts do not fit, or buffers are the same; MPI 5.0, 9.3: an implementation \"cannot or may choose not to handle some "
+             "errors that occur during MPI calls\"; a rank that expects one may wait for others that do not call", sometimes=True),
     Expected("mpi_t/qmpi_test .*", EXTENSION.format("`QMPI_Context`")),
     Expected("mpi_t/cvarwrite 1",
              "it writes \"an arbitrary value\" to each control variable, and takes no error; MPI 5.0, 15.3.6 allows `MPI_T_ERR_CVAR_SET_NOT_NOW`"),

@@ -6,7 +6,7 @@ import re
 from ..suite import Case, Suite, of_make
 
 RANKS = 4  # as its own make ptest
-ALONE = ("fandc", "nc_test", "nf_test", "nf90_test")  # make ptest leaves them out: rank 0 alone calls what is collective
+ALONE = ("fandc/", "nc_test/", "nf_test/", "nf90_test/", "F90/tst_io")  # make ptest leaves them out: rank 0 alone calls what is collective
 FOLDERS = ("C", "fandc", "nc_test", "cdf_format", "header", "testcases", "nonblocking", "nf_test", "nf90_test", "F90", "largefile")
 
 
@@ -29,6 +29,11 @@ def script(program, out):
         return f"$RZ_LAUNCH ./{program} bad_begin.nc5"
     if program in ("put_all_kinds", "iput_all_kinds"):
         return f"$RZ_LAUNCH ./{program} {out}" + "".join(f" && {validator} {out}{kind}" for kind in "125")
+    if program == "tst_io":
+        return f"$RZ_LAUNCH ./tst_io rz-out && {validator} rz-out/tst_io1.nc"
+    if program in ("nc_test", "nf_test", "nf90_test"):
+        files = " ".join(f"rz-out/{name}.nc" for name in ("test", "scratch", "tooth-fairy"))
+        return " && ".join(f"rm -f {files} && $RZ_LAUNCH ./{program} {kind} -d rz-out && {validator} rz-out/test.nc" for kind in ("", "-2", "-5"))
     look = f" && if [ -f {out} ]; then {validator} {out}; fi"
     return f"$RZ_LAUNCH ./{program} {out}" + look
 
@@ -43,7 +48,7 @@ def cases(folder):
             if program in ("pres_temp_4D_rd", "mcoll_perf") or not os.path.isfile(f"{tests}/{program}"):
                 continue
             yield Case(f"{part}/{program}", tests, ["sh", "-c", script(program, f"rz-out/{program}.nc")],
-                       1 if part in ALONE else RANKS, wrong=wrong, launcher="RZ_LAUNCH")
+                       1 if f"{part}/{program}".startswith(ALONE) else RANKS, wrong=wrong, launcher="RZ_LAUNCH")
 
 
 SUITE = Suite(
