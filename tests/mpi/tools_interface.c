@@ -66,11 +66,18 @@ static void cvars_can_be_read(void)
             CHECK(items != MPI_T_ENUM_NULL);
             IS(MPI_T_cvar_read(handle, &value));
             IS(MPI_T_enum_get_info(items, &n, NULL, NULL));
+            for (int k = 0; k < n; k++) {
+                item_len = sizeof(text);
+                IS(MPI_T_enum_get_item(items, k, &item, text, &item_len));
+                CHECK(item == k && text[0] && item_len == (int)strlen(text) + 1);
+            }
+            item_len = sizeof(text);
             IS(MPI_T_enum_get_item(items, value, &item, text, &item_len));
             CHECK(item == value && n > value);
             CHECK(MPI_T_enum_get_item(items, n, &item, text, &item_len) == MPI_T_ERR_INVALID_INDEX);
             set = getenv(name);
             CHECK((strcmp(text, "ring") == 0) == (set && strcmp(set, "0") == 0));
+            CHECK((strcmp(text, "direct") == 0) == (set && strcmp(set, "1") == 0));
         } else {
             CHECK(type == MPI_UNSIGNED_LONG_LONG && count == 1);
             IS(MPI_T_cvar_read(handle, &number));

@@ -23,9 +23,10 @@ enum { TEXT_MAX = 256 };
 
 enum cvar_type { CVAR_TEXT, CVAR_SWITCH, CVAR_NUMBER };
 
-static const char *const copy_items[] = {
-    [RZ_SHM_COPY_AUTO] = "auto", [RZ_SHM_COPY_RING] = "ring", [RZ_SHM_COPY_DIRECT] = "direct"};
-static struct MPI_ABI_T_enum copy_ways = {"way of copying", copy_items, 3};
+/* RZ_SHM_COPY_AUTO and those after it. An item's value is its index, so it counts from that one. */
+static const char *const copy_items[] = {"auto", "ring", "direct"};
+static struct MPI_ABI_T_enum copy_ways = {"way of copying", copy_items,
+                                          RZ_SHM_COPY_DIRECT - RZ_SHM_COPY_AUTO + 1};
 
 static uint64_t lease(void)
 {
@@ -295,7 +296,7 @@ int rzm_t_cvar_read(MPI_T_cvar_handle handle, void *buf)
         is_named(handle->index, RZ_COLL_ENVIRONMENT) ? rz_coll_rules() : getenv(cvar.name);
     text = text ? text : "";
     if (cvar.type == CVAR_SWITCH) {
-        *(int *)buf = copy_way(text);
+        *(int *)buf = copy_way(text) - RZ_SHM_COPY_AUTO;
     } else {
         snprintf(buf, TEXT_MAX, "%s", text);
     }
