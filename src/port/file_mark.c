@@ -442,9 +442,11 @@ enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, u
     bool same = identify(fd, &now) && (same_file(mark, &now) || restored);
     bool older = restored && in_ns(&st.st_mtim) < mark->changed_ns; /* than this mark's file was */
     bool elsewhere = is_elsewhere(mark);
-    enum rz_file_mark_result result = same                   ? RZ_FILE_CUT
-                                      : created || elsewhere ? RZ_FILE_AS_MARKED
-                                                             : RZ_FILE_ANOTHER;
+    /* Where there was none another one does no harm to an image, but a program may find it. */
+    bool may_be = elsewhere || (created && cut);
+    enum rz_file_mark_result result = same     ? RZ_FILE_CUT
+                                      : may_be ? RZ_FILE_AS_MARKED
+                                               : RZ_FILE_ANOTHER;
     if (same && !created && (now.bytes <= mark->bytes || older)) {
         result = RZ_FILE_AS_MARKED;
     }

@@ -3,6 +3,7 @@
 #include "rewind_state.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,6 +266,16 @@ static void step_appended(int step)
 static void end_appended(void)
 {
     say("appended: %d %d of %d\n", count_lines("stdio"), count_lines("seek"), steps);
+}
+
+/* A log that another one follows in each step. */
+static void step_log_rotated(int step)
+{
+    char old[4096];
+    snprintf(old, sizeof(old), "%s", path_of("log"));
+    need(rename(old, path_of("log-before")) == 0 || errno == ENOENT, "log-before");
+    FILE *file = fopen(old, "a");
+    need(file && fprintf(file, "%d\n", step) > 0 && fclose(file) == 0, "log");
 }
 
 /* By a pointer that was taken before main. */
@@ -818,6 +829,7 @@ const struct mode file_modes[] = {
     {"many-files", make_many_files, NULL, end_many_files},
     {"rotated", NULL, step_rotated, end_rotated},
     {"appended", NULL, step_appended, end_appended},
+    {"log-rotated", NULL, step_log_rotated, NULL},
     {"by-pointer", NULL, step_by_pointer, end_by_pointer},
     {"alone", NULL, step_alone, end_alone},
     {"together", NULL, step_together, end_together},

@@ -414,6 +414,13 @@ class State(Rewind):
                           result.err)
         self.assertEqual(sorted(said), [(str(rank), f"stdio.{rank}") for rank in range(3)], result.err)
 
+    def test_a_log_with_the_name_of_another_one_is_named(self):
+        # The images are of no use, and by then the log is no file that the program has made: its content was written back in a new one.
+        result = self.restored("log-rotated", kill="image-saved:3@1")
+        self.assertIn("the program starts from its beginning", result.err)
+        said = re.findall(r"rank (\d+) begins again from its start, and \S+/log\.(\d+) has what was appended to it before", result.err)
+        self.assertEqual(sorted(said), [(str(rank), str(rank)) for rank in range(3)], result.err)
+
     def test_the_page_names_each_mode(self):
         modes = subprocess.run([self.PROGRAM, "--modes"], capture_output=True, text=True, check=True).stdout.split()
         with open(f"{rig.SOURCE}/docs/process-state.md") as page:

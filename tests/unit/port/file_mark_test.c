@@ -98,6 +98,7 @@ static void another_file_is_left_alone(void **state)
     assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_ANOTHER);
     mark.flags |= RZ_FILE_CREATED; /* then there was no file of that name */
     assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_AS_MARKED);
+    assert_int_equal(rz_file_mark_restore(&mark, false), RZ_FILE_ANOTHER); /* and now there is */
     mark.flags = RZ_FILE_LOCAL;
     mark.host++; /* another host has a file of that name */
     assert_int_equal(rz_file_mark_restore(&mark, true), RZ_FILE_AS_MARKED);
