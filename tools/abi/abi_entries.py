@@ -283,6 +283,8 @@ class Entry:
     def message(self, buffer, count, datatype):
         self.declare(f"struct rz_datatype *{local(datatype)} = NULL;")
         names = ", ".join(self.quoted(name) for name in (buffer, count, datatype))
+        # `count` is of each partition: without one there is no data, and any buffer will do.
+        buffer = f'partitions != 0 ? {buffer} : ""' if "partitions" in self.by_name else buffer
         return code_call("rz_arg_message", "&call", f"RZ_NAMES({names})", buffer, count, datatype,
                          "&" + local(datatype))
 
