@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The examples of global restart in the documents, as they stand, under failures: the answer is the one without any.
 
-    examples.py --build BUILD readme|header|tutorial
+    examples.py --build BUILD reinit|header|tutorial
 
-In those of the README and of include/rhizome/checkpoint.h each line `...` is filled in by a call of example.h; nothing else is
+In those of docs/reinit.md and of include/rhizome/checkpoint.h each line `...` is filled in by a call of example.h; nothing else is
 added but the headers that the second one does without.
 """
 import argparse
@@ -35,9 +35,9 @@ def text_of(name):
 
 
 def example_of(words):
-    """The code of the README, or of the header's head comment: its lines that stand further in."""
-    if words == "readme":
-        return next(block for block in re.findall(r"^```c\n(.*?)^```$", text_of("README.md"), re.M | re.S) if "MPIX_Reinit(" in block)
+    """The code of docs/reinit.md, or of the header's head comment: its lines that stand further in."""
+    if words == "reinit":
+        return next(block for block in re.findall(r"^```c\n(.*?)^```$", text_of("docs/reinit.md"), re.M | re.S) if "MPIX_Reinit(" in block)
     comment = text_of("include/rhizome/checkpoint.h").split("#ifndef", 1)[0]
     return HEADERS + "".join(re.findall(r"^ \*    ( .*\n)", comment, re.M))
 
@@ -110,7 +110,7 @@ def tutorial(options, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("example", choices=("readme", "header", "tutorial"))
+    parser.add_argument("example", choices=("reinit", "header", "tutorial"))
     parser.add_argument("--build", default="build")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="example-") as folder:
