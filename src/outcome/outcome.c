@@ -24,10 +24,11 @@ void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_
     outcome->ranks = calloc(outcome->n_slots, sizeof(*outcome->ranks));
     outcome->nodes_noted = calloc(n_nodes, sizeof(*outcome->nodes_noted));
     outcome->cut_off = calloc(n_nodes, sizeof(*outcome->cut_off));
+    outcome->silent = calloc(n_nodes, sizeof(*outcome->silent));
     outcome->out = calloc(n_nodes, sizeof(*outcome->out));
     outcome->refused = calloc(n_nodes, sizeof(*outcome->refused));
-    rz_need_memory(outcome->ranks && outcome->nodes_noted && outcome->cut_off && outcome->out &&
-                       outcome->refused,
+    rz_need_memory(outcome->ranks && outcome->nodes_noted && outcome->cut_off && outcome->silent &&
+                       outcome->out && outcome->refused,
                    "for the outcome of the job");
     outcome->n_nodes = n_nodes;
     for (uint32_t i = 0; i < n_ranks; i++) {
@@ -47,6 +48,7 @@ void rz_outcome_clear(struct rz_outcome *outcome)
         free(outcome->cut_off[i]);
     }
     free(outcome->cut_off);
+    free(outcome->silent);
     free(outcome->out);
     free(outcome->refused);
     outcome->ranks = outcome->past = NULL;
@@ -273,6 +275,11 @@ void rz_outcome_cut_off(struct rz_outcome *outcome, uint32_t node, const char *w
     outcome->cut_off[node] = strdup(why);
 }
 
+void rz_outcome_silent(struct rz_outcome *outcome, uint32_t node)
+{
+    outcome->silent[node] = true;
+}
+
 void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node)
 {
     for (uint32_t i = 0; i < outcome->n_slots; i++) {
@@ -290,7 +297,10 @@ void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node)
         if (!r->abort_code) {
             snprintf(r->cause, sizeof(r->cause), "%s was lost with node %u%s%s",
                      rz_outcome_name(outcome, i, name, sizeof(name)), node,
-                     why ? ", which was cut off: " : "", why ? why : "");
+                     why                     ? ", which was cut off: "
+                     : outcome->silent[node] ? ", which was silent (--hb-timeout)"
+                                             : "",
+                     why ? why : "");
         }
     }
 }

@@ -36,6 +36,7 @@ struct rz_outcome {
     struct rz_rank *past;  /* [n_past]: bad ends in slots that other processes have now */
     uint32_t n_past;
     char **cut_off;    /* [n_nodes]: why the node ended itself, as text; NULL: it did not */
+    bool *silent;      /* [n_nodes]: another node has found it silent */
     bool *nodes_noted; /* [n_nodes]: its failure was agreed, and is not repaired */
     bool *out;         /* [n_nodes]: the others continue without it */
     uint64_t *refused; /* [n_nodes]: refused messages of a node that is out */
@@ -106,6 +107,9 @@ void rz_outcome_failure_known(struct rz_outcome *outcome);
 /* node ends itself: it is disconnected from the others, or they consider it failed. why is copied.
  */
 void rz_outcome_cut_off(struct rz_outcome *outcome, uint32_t node, const char *why);
+
+/* Another node has found node silent, and reports it. */
+void rz_outcome_silent(struct rz_outcome *outcome, uint32_t node);
 
 /* All processes and the daemon of node have ended. */
 void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node);

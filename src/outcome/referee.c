@@ -154,6 +154,10 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
             rz_outcome_failing(&referee->outcome, event->rank, event->incarnation);
         }
     }
+    if (event->kind == RZ_EVENT_RECORD_FAILURE_SEEN && event->value == RZ_FAILURE_SILENT &&
+        event->rank == RZ_ID_NONE && event->node < referee->outcome.n_nodes) {
+        rz_outcome_silent(&referee->outcome, event->node);
+    }
     if (event->kind == RZ_EVENT_RECORD_FAILURE_NEWS) {
         rz_outcome_failure_known(&referee->outcome);
         /* The daemon of a surviving process may report it before the daemon of the failed one does,

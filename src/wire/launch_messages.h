@@ -57,7 +57,7 @@ enum rz_intolerant_kind { RZ_INTOLERANT_PROGRAM, RZ_INTOLERANT_START };
 
 enum rz_start_kind { RZ_START_REPLACES, RZ_START_SPAWNED };
 
-enum rz_failure { RZ_FAILURE_PLAIN, RZ_FAILURE_HUNG };
+enum rz_failure { RZ_FAILURE_PLAIN, RZ_FAILURE_HUNG, RZ_FAILURE_SILENT };
 
 enum rz_inject {
     RZ_INJECT_KILL_RANK,

@@ -150,11 +150,13 @@ static void observe(struct rz_recovery *recovery, uint64_t item)
 
 void rz_recovery_found_failed(struct rz_recovery *recovery, rz_id node, bool proof, const char *how)
 {
-    rz_recovery_record(recovery, (struct rz_launch_event){.kind = RZ_EVENT_RECORD_FAILURE_SEEN,
-                                                          .epoch = recovery->epoch,
-                                                          .rank = RZ_ID_NONE,
-                                                          .node = node,
-                                                          .note = how});
+    rz_recovery_record(
+        recovery, (struct rz_launch_event){.kind = RZ_EVENT_RECORD_FAILURE_SEEN,
+                                           .epoch = recovery->epoch,
+                                           .rank = RZ_ID_NONE,
+                                           .node = node,
+                                           .value = proof ? RZ_FAILURE_PLAIN : RZ_FAILURE_SILENT,
+                                           .note = how});
     RZ_TRACE(NODE_FOUND_FAILED, node, 0, proof);
     observe(recovery, rz_recover_pack_daemon(node, proof));
 }

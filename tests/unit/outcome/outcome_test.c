@@ -506,6 +506,19 @@ static void test_a_node_that_is_cut_off_says_why(void **state)
     rz_outcome_clear(&outcome);
 }
 
+static void test_a_node_that_was_silent_is_told_so(void **state)
+{
+    struct rz_outcome outcome;
+    const char *cause;
+    (void)state;
+    open_four(&outcome);
+    rz_outcome_silent(&outcome, 1);
+    rz_outcome_node_lost(&outcome, 1);
+    assert_int_equal(rz_outcome_status(&outcome, &cause), 128 + 9);
+    assert_non_null(strstr(cause, "was lost with node 1, which was silent (--hb-timeout)"));
+    rz_outcome_clear(&outcome);
+}
+
 static void test_the_first_decision_counts(void **state)
 {
     struct rz_outcome outcome;
@@ -538,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_a_lost_node_takes_its_running_ranks),
         cmocka_unit_test(test_a_hung_rank_is_told_apart_from_a_killed_one),
         cmocka_unit_test(test_a_node_that_is_cut_off_says_why),
+        cmocka_unit_test(test_a_node_that_was_silent_is_told_so),
         cmocka_unit_test(test_a_rank_that_never_began_is_no_success),
         cmocka_unit_test(test_a_rank_that_ends_with_its_node),
         cmocka_unit_test(test_an_incarnation_that_two_nodes_begin),

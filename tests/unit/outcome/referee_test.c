@@ -473,6 +473,23 @@ static void test_intolerant_program(void **state)
     ends_with(&referee, 128 + SIGKILL, "it had not connected yet");
 }
 
+static void test_a_silent_node_is_told_so(void **state)
+{
+    struct rz_referee referee;
+    uint32_t grace_ms;
+    const struct rz_launch_message silent = {.type = RZ_LAUNCH_EVENT,
+                                             .event = {.kind = RZ_EVENT_RECORD_FAILURE_SEEN,
+                                                       .rank = RZ_ID_NONE,
+                                                       .node = 1,
+                                                       .value = RZ_FAILURE_SILENT,
+                                                       .note = "silence"}};
+    (void)state;
+    open_two(&referee, false);
+    take(&referee, 0, &silent);
+    rz_referee_node_lost(&referee, 1, &grace_ms);
+    ends_with(&referee, 128 + SIGKILL, "rank 1 was lost with node 1, which was silent");
+}
+
 static void test_nonsense(void **state)
 {
     struct rz_referee referee;
