@@ -88,7 +88,8 @@ int main(int argc, char **argv)
     if (argc > 1) { /* the copy */
         const char *why = NULL;
         rz_module_entry("rhizome-none.so", VARIABLE, "entry", 1, &why);
-        return geteuid() == OTHER_UID && why && !strstr(why, NAMED) ? 0 : 1;
+        /* No search for leaks: it would trace this process, which the system forbids here. */
+        _exit(geteuid() == OTHER_UID && why && !strstr(why, NAMED) ? 0 : 1);
     }
     (void)argv;
     const struct CMUnitTest tests[] = {
