@@ -26,6 +26,16 @@ class TidyPages(TidyTest):
     def test_reports_are_written_by_programs(self):
         self.assertEqual(self.breaches("word " * 40, REPORT), 0)
 
+    def test_the_index_of_decisions(self):
+        row = "| [{0}]({0}-it.md) | It | {1} |\n"
+        self.tidy.text_of = lambda path: row.format("0001", "valid, amended by [0002] (in part)") + row.format("0002", "maybe") + "[0002]: 0002-it.md\n"
+        folder = "/".join(("docs", "decisions", ""))
+        self.tidy.check_decisions([f"{folder}{number}-it.md" for number in ("0001", "0002", "0003")])
+        self.assertEqual([breach.split(":")[0] for breach in self.tidy.breaches], [f"{folder}0002-it.md", f"{folder}0003-it.md"])
+        self.tidy.breaches.clear()
+        self.tidy.check_decisions([f"{folder}0002-it.md"])
+        self.assertIn("0001-it.md is not in the tree", self.tidy.breaches[-1])
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main(verbosity=2))
