@@ -11,6 +11,7 @@
 #include "image/image.h"
 #include "port/lock_owners.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -106,6 +107,25 @@ static void on_save(int signal)
     if (!keeps) {
         close(fd);
     }
+}
+
+/* The locks of what is loaded are followed before it can hold any over a save: OpenSSL takes some
+ * when Python imports it. A snapshot does this itself, where no thread loads anything. */
+__attribute__((visibility("default"))) void *dlopen(const char *path, int flags)
+{
+    static void *(*real)(const char *path, int flags);
+    static _Thread_local bool inside; /* to follow them opens libc */
+    if (!real) {
+        void *found = dlsym(RTLD_NEXT, "dlopen");
+        memcpy(&real, &found, sizeof(real));
+    }
+    void *object = real(path, flags);
+    if (object && prefix[0] && !inside) {
+        inside = true;
+        rz_lock_owners_follow();
+        inside = false;
+    }
+    return object;
 }
 
 /* With address space randomisation: until the heap is in a place where it can be restored. */
