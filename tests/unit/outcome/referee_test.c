@@ -529,6 +529,7 @@ int main(void)
         cmocka_unit_test(test_an_abort_of_some_is_told),
         cmocka_unit_test(test_the_first_failure_ends_it_on_demand),
         cmocka_unit_test(test_intolerant_program),
+        cmocka_unit_test(test_a_silent_node_is_told_so),
         cmocka_unit_test(test_nonsense)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
