@@ -35,7 +35,7 @@ def take(system, loops, result):
     for loop, n, table in loops:
         numbers = next(iter(result.numbers(f"{loop} {n}")), ())
         yield table, row_of(loop, n), system, numbers[0] if numbers else None
-        if loop not in ("barrier", "trip", "fresh"):
+        if loop not in ("barrier", *TRIPS):
             yield table, f"{row_of(loop, n)}, in step", system, numbers[1] if len(numbers) > 1 else None
 
 
