@@ -45,7 +45,7 @@
         END(BLOCK, block)                           /* part of it; total, hash: of rank's piece; bytes: of the block */ \
     MESSAGE(BLOCK_GONE, block_gone) U32(epoch) U64(generation) U32(rank) U32(chunk) U32(attempt) END(BLOCK_GONE, block_gone) \
     MESSAGE(PIECE_WRITTEN, piece_written) U32(epoch) U64(generation) U32(rank) U32(failed) \
-        END(PIECE_WRITTEN, piece_written)               /* its file is durable, or could not be written: daemon/store/store_files.h */ \
+        END(PIECE_WRITTEN, piece_written)           /* its file is durable, or could not be written: daemon/store/store_files.h */ \
     MESSAGE(NAME_PUT, name_put) U64(serial) U64(owner_serial) U32(rank) U32(incarnation) TEXT(service) TEXT(port) \
         END(NAME_PUT, name_put)                     /* a name was published (daemon/service/names.h) */ \
     MESSAGE(NAME_DROP, name_drop) U64(serial) U64(owner_serial) U32(rank) U32(incarnation) TEXT(service) \
