@@ -40,6 +40,7 @@ struct unconfirmed_mark {
     uint32_t rank;
     rz_id node;
     int waiter; /* of the process; -1: it does not wait */
+    bool again; /* it was confirmed, or is of another node: its keeper has failed */
 };
 
 /* The marks of one rank. */
@@ -343,7 +344,7 @@ static bool may_wait(const struct rz_file_marks *marks, uint32_t rank, rz_id nod
 }
 
 static void send_mark(struct rz_file_marks *marks, const struct file_mark *mark, rz_id node,
-                      int waiter)
+                      int waiter, bool again)
 {
     const struct rz_file_mark *file = &mark->file;
     const struct rz_overlay_message message = {.type = RZ_OVERLAY_FILE_MARK,
@@ -357,7 +358,8 @@ static void send_mark(struct rz_file_marks *marks, const struct file_mark *mark,
                                              .number = mark->number,
                                              .rank = mark->rank,
                                              .node = node,
-                                             .waiter = -1};
+                                             .waiter = -1,
+                                             .again = again};
     if (waiter >= 0 && may_wait(marks, mark->rank, node) &&
         rz_descriptor_copy(waiter, &unconfirmed->waiter) != RZ_OK) {
         unconfirmed->waiter = -1; /* the process waits for a while, and goes on */
@@ -368,7 +370,7 @@ static void send_mark(struct rz_file_marks *marks, const struct file_mark *mark,
 
 /* The next node that has ranks, since only processes can restore files. Where no other node has
  * any, ranks will be on one of the others if this node fails: all get it. False: there are none. */
-static bool copy_mark(struct rz_file_marks *marks, struct file_mark *mark, int waiter)
+static bool copy_mark(struct rz_file_marks *marks, struct file_mark *mark, int waiter, bool again)
 {
     uint32_t n_nodes = marks->own->membership.n_nodes;
     bool sent = false;
@@ -376,13 +378,13 @@ static bool copy_mark(struct rz_file_marks *marks, struct file_mark *mark, int w
         rz_id node = (marks->own->job.node + i) % n_nodes;
         if (may_keep(marks, node) && has_ranks(marks, node)) {
             mark->kept_by = node;
-            send_mark(marks, mark, node, waiter);
+            send_mark(marks, mark, node, waiter, again);
             return true;
         }
     }
     for (rz_id node = 0; node < n_nodes; node++) {
         if (may_keep(marks, node)) {
-            send_mark(marks, mark, node, waiter);
+            send_mark(marks, mark, node, waiter, again);
             sent = true;
         }
     }
@@ -424,7 +426,7 @@ void rz_file_marks_node_failed(void *arg, rz_id node, bool proof, bool first)
             }
             mark->owner = marks->own->job.node;
             mark->kept_by = RZ_ID_NONE;
-            copy_mark(marks, mark, waiter);
+            copy_mark(marks, mark, waiter, true);
         }
     }
     for (struct unconfirmed_mark **at = &marks->unconfirmed; *at;) {
@@ -442,7 +444,7 @@ static bool sends_too_much(const struct rz_file_marks *marks, uint32_t rank)
 {
     unsigned n = 0;
     for (const struct unconfirmed_mark *one = marks->unconfirmed; one; one = one->next) {
-        n += one->rank == rank;
+        n += one->rank == rank && !one->again;
     }
     return n >= CONTENTS_UNCONFIRMED_MAX;
 }
@@ -468,7 +470,7 @@ static bool on_file_mark(void *arg, struct rz_child *p, const struct rz_link_mes
         leave_content_out(&file);
     }
     struct file_mark *mark = put_mark(marks, p->rank, told->moment, marks->own->job.node, &file);
-    if (!copy_mark(marks, mark, *fd) && *fd >= 0) {
+    if (!copy_mark(marks, mark, *fd, false) && *fd >= 0) {
         rz_descriptor_signal(*fd);
     }
     return true;
