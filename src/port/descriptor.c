@@ -118,6 +118,12 @@ unsigned rz_descriptor_await(const int *fds, unsigned n, int within_ms)
     return ready;
 }
 
+bool rz_descriptor_await_end(int fd, int within_ms)
+{
+    struct pollfd polled = {.fd = fd};
+    return poll(&polled, 1, within_ms) == 1;
+}
+
 rz_status_t rz_descriptor_pair(int ends[2])
 {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {

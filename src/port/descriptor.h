@@ -52,6 +52,9 @@ bool rz_descriptor_await_room(int fd, int within_ms);
  * read or has ended; -1 for a descriptor: none. Returns bit i for fds[i]. */
 unsigned rz_descriptor_await(const int *fds, unsigned n, int within_ms);
 
+/* Waits at most within_ms until the other end of fd is closed. Returns whether it is. */
+bool rz_descriptor_await_end(int fd, int within_ms);
+
 /* Makes an event counter: readable from a ring until it is cleared. Ringing never waits. */
 rz_status_t rz_event_fd_make(int *fd);
 void rz_event_fd_ring(int fd);

@@ -28,8 +28,9 @@ enum { CLOSED_MAX = 1024 };
  * twice as many. */
 enum { SEEN_MAX = 1024, SEEN_SLOTS = 2 * SEEN_MAX };
 
-/* The daemon answers at once, or has ended; what is not confirmed then is known to it alone. */
-enum { CONFIRMED_WITHIN_MS = 30000 };
+/* The daemon answers at once, or has ended; what is not confirmed then is known to it alone. One
+ * that ends closes its end of the answer some time before that of the link, or after it. */
+enum { CONFIRMED_WITHIN_MS = 30000, ENDED_WITHIN_MS = 2000 };
 
 /* Bytes of a message with a mark, beside path and content. */
 enum { OTHER_MEMBERS = 256 };
@@ -193,6 +194,15 @@ static void forget_read(uint64_t before)
 
 /* ---- Marks ---- */
 
+/* A process whose daemon has ended is about to be killed. Until then it must not write to a file of
+ * which nobody knows. */
+static _Noreturn void await_kill(void)
+{
+    const struct timespec a_while = {.tv_sec = CONFIRMED_WITHIN_MS / 1000};
+    nanosleep(&a_while, NULL);
+    _exit(EXIT_FAILURE);
+}
+
 static void tell_mark(uint64_t moment, const struct rz_file_mark *mark)
 {
     struct rz_link_message message = {.type = RZ_LINK_FILE_MARK,
@@ -201,12 +211,16 @@ static void tell_mark(uint64_t moment, const struct rz_file_mark *mark)
     bool waits = rz_descriptor_pair(ends) == RZ_OK;
     rz_status_t status = rz_link_send_through(rz_engine.link, &message, ends[1], marks.message,
                                               sizeof(marks.message));
-    if (waits && status == RZ_OK) {
-        rz_descriptor_await(&ends[0], 1, CONFIRMED_WITHIN_MS);
-    }
     if (waits) {
+        rz_descriptor_close(ends[1]); /* the daemon has it */
+        bool answered =
+            status == RZ_OK && (!rz_descriptor_await(&ends[0], 1, CONFIRMED_WITHIN_MS) ||
+                                rz_descriptor_unread(ends[0]) > 0);
         rz_descriptor_close(ends[0]);
-        rz_descriptor_close(ends[1]);
+        if (!answered &&
+            rz_descriptor_await_end(rz_link_info(rz_engine.link)->fd, ENDED_WITHIN_MS)) {
+            await_kill();
+        }
     }
 }
 
