@@ -253,6 +253,7 @@ rz_status_t rz_image_note_closed(struct rz_image_tables *image, const struct rz_
         }
         image->file[image->head.n_files++] =
             (struct rz_image_file){.fd = -1,
+                                   .flags = closed->anywhere ? 0 : O_APPEND,
                                    .same_as = -1,
                                    .given = -1,
                                    .is = rz_image_identity_of(&st, made_ns),

@@ -89,6 +89,7 @@ uint64_t rz_image_bytes(void);
 struct rz_image_closed {
     uint64_t device, inode, made_ns; /* when the file was made; 0: unknown */
     const char *path; /* of the root; what has another file there by now is left out */
+    bool anywhere;    /* it was opened to write anywhere in it, not only at its end */
 };
 
 /* Where an image is written. */

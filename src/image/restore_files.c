@@ -103,6 +103,20 @@ static void restore_lock(const struct rz_image_file *file)
     }
 }
 
+/* What was only appended to has then what it had, and the time at which it was written to: a
+ * process that reads it sees that it is no newer than its image (mpi/rewind/undone_files.h). */
+static bool cut_file(int fd, const struct rz_image_file *file)
+{
+    const uint64_t ns = 1000000000;
+    const int64_t times[4] = {0, UTIME_OMIT, (int64_t)(file->is.written_ns / ns),
+                              (int64_t)(file->is.written_ns % ns)};
+    bool cut = RZ_RAW2(ftruncate, fd, file->is.bytes) == 0;
+    if (cut && file->flags & O_APPEND) {
+        RZ_RAW4(utimensat, fd, 0, times, 0); /* only the owner may */
+    }
+    return cut;
+}
+
 /* Of a file system that several hosts share the device has another number on each. */
 static void cut_closed(const struct rz_image_file *file, const char *path)
 {
@@ -110,7 +124,7 @@ static void cut_closed(const struct rz_image_file *file, const char *path)
     long fd = RZ_RAW4(openat, AT_FDCWD, path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
     if (fd >= 0 && RZ_RAW2(fstat, fd, &st) == 0 && st.st_ino == file->is.inode &&
         rz_image_same_made(file->is.made_ns, rz_image_made_ns((int)fd, "", AT_EMPTY_PATH)) &&
-        (uint64_t)st.st_size > file->is.bytes && RZ_RAW2(ftruncate, fd, file->is.bytes) != 0) {
+        (uint64_t)st.st_size > file->is.bytes && !cut_file((int)fd, file)) {
         rz_restore_fail("the system does not cut ", path);
     }
     if (fd >= 0) {
@@ -140,7 +154,7 @@ static void restore_content(const struct rz_image_file *file, const char *path,
         rz_restore_fail("another file has the name of ", path);
     }
     if (!reads && is.bytes > file->is.bytes) {
-        RZ_RAW2(ftruncate, file->fd, file->is.bytes);
+        cut_file(file->fd, file);
     }
 }
 

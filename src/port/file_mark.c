@@ -419,6 +419,17 @@ static enum rz_file_mark_result restore_content(const struct rz_file_mark *mark,
     return result;
 }
 
+/* What is left was written before the mark was made. */
+static bool cut_back(int fd, const struct rz_file_mark *mark)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, of_ns(mark->changed_ns)};
+    bool cut = ftruncate(fd, (off_t)mark->bytes) == 0;
+    if (cut && !(mark->flags & RZ_FILE_ANYWHERE)) {
+        futimens(fd, times); /* only the owner may */
+    }
+    return cut;
+}
+
 enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, uint64_t round)
 {
     struct rz_file_mark now;
@@ -452,7 +463,7 @@ enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, u
     }
     if (result == RZ_FILE_CUT && cut) {
         /* Several processes may restore a file. */
-        bool done = created ? remove_marked(mark->path) : ftruncate(fd, (off_t)mark->bytes) == 0;
+        bool done = created ? remove_marked(mark->path) : cut_back(fd, mark);
         result = done ? RZ_FILE_CUT : RZ_FILE_CLOSED;
     }
     close(fd);

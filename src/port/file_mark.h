@@ -23,6 +23,9 @@ enum rz_file_mark_flags {
                              RZ_FILE_EMPTIED, too */
     RZ_FILE_UNREAD = 32,  /* and the process had not read it */
     RZ_FILE_NEW = 64, /* and it was made since the snapshot, by the clock: it is not made again */
+    RZ_FILE_ANYWHERE = 128, /* it was opened to write anywhere in it, not only at its end */
+    RZ_FILE_UNDONE = 256,   /* RZ_FILE_EMPTIED: a restored process would have read what was written
+                               to it in the time that was rolled back */
 };
 
 struct rz_file_mark {
@@ -84,9 +87,10 @@ enum rz_file_mark_result {
 };
 
 /*
- * Makes the file as long as the mark says, if it is longer; removes it if it had been created. One
- * that was wanted is removed if it is empty, this user's, and was made within a minute: nobody has
- * written to it, since its maker ended before it knew the descriptor.
+ * Makes the file as long as the mark says, if it is longer, and gives it the time of the change
+ * before, unless it is RZ_FILE_ANYWHERE; removes it if it had been created. One that was wanted is
+ * removed if it is empty, this user's, and was made within a minute: nobody has written to it,
+ * since its maker ended before it knew the descriptor.
  *
  * With RZ_FILE_CONTENT it writes back what was in the file: in the same file, or in another one of
  * this user that has its name now, and no other name; one that is gone is made again. Several

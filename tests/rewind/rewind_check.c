@@ -3,11 +3,12 @@
  * Programs for --rewind-check: STEPS steps of some milliseconds, after each tenth of which rank 0
  * prints a line.
  *
- *   rewind_check WHAT STEPS [FILE]
+ *   rewind_check WHAT STEPS [FILE]     FILE: also the beginning of a folder's name
  *
  * WHAT: steady  prints the same each time
  *       random  each third line differs from run to run
- *       file    counts its steps in a large file, in place, which no image has
+ *       folders counts its steps by folders that it makes, which no image has
+ *       file    counts its steps in a large file, in place
  *       forbid  allows no snapshot
  *       fails   ends with status 3
  *       hangs   does not end if it was restored
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,6 +52,20 @@ static int count_in_file(bool begins)
     rewind(file);
     fprintf(file, "%-*d\n", begins ? BYTES : 8, n + 1);
     fclose(file);
+    return n + 1;
+}
+
+static int count_folders(bool begins)
+{
+    int n = 0;
+    char name[4096];
+    for (bool there = true; there; n += there) {
+        snprintf(name, sizeof(name), "%s.%d", path, n);
+        there = begins ? rmdir(name) == 0 : access(name, F_OK) == 0;
+    }
+    if (mkdir(name, 0700) != 0) {
+        MPI_Abort(MPI_COMM_WORLD, 9);
+    }
     return n + 1;
 }
 
@@ -100,6 +116,9 @@ int main(int argc, char **argv)
     if (is("file") && rank == 0) {
         count_in_file(true);
     }
+    if (is("folders") && rank == 0) {
+        count_folders(true);
+    }
     bool restored = false;
     pid_t began = getpid();
     for (int step = 0; step < steps || (is("hangs") && restored); step++) {
@@ -110,6 +129,9 @@ int main(int argc, char **argv)
         restored = restored || getpid() != began;
         if (is("file") && rank == 0) {
             sum = count_in_file(false);
+        }
+        if (is("folders") && rank == 0) {
+            sum = count_folders(false);
         }
         if (rank == 0 && step % 10 == 0 && !(is("hangs") && restored)) {
             show(step, sum);

@@ -457,8 +457,8 @@ const struct mode process_modes[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-static const struct mode *const tables[] = {process_modes, file_modes, memory_modes, thread_modes,
-                                            refused_modes};
+static const struct mode *const tables[] = {process_modes, file_modes,   memory_modes,
+                                            thread_modes,  undone_modes, refused_modes};
 enum { TABLES = sizeof(tables) / sizeof(*tables), MODES_MAX = 128 };
 
 static const struct mode *chosen[MODES_MAX]; /* NULL: behind the last one */

@@ -14,7 +14,7 @@ struct mode {
 };
 
 extern const struct mode process_modes[], file_modes[], memory_modes[], thread_modes[],
-    refused_modes[];
+    undone_modes[], refused_modes[];
 
 extern int rank, steps;
 extern const char *folder;

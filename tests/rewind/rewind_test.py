@@ -394,6 +394,51 @@ class State(Rewind):
                 self.restored("large", kill=kill, **how)
                 self.restored("moved", kill=kill, **how)
 
+    def test_what_was_undone_is_not_read(self):
+        # A large file that is read and written in place, or by several ranks, is not restored: the images are given up that would lead to it.
+        for kill, how in self.CHANGED[:3]:
+            for mode in ("kept-large", "kept-stream", "opened-large", "others"):
+                with self.subTest(kill, mode=mode):
+                    self.restored(mode, kill=kill, **how)
+        said = ""
+        for mode in ("kept-large", "kept-stream", "opened-large", "others"):
+            with self.subTest("any moment", mode=mode):
+                said += self.restored(mode, kill=None, options=(*BY_CALL, "--inject", "kill rank 1 at 300ms")).err
+        self.assertIn("the program would read what was written to ", said)  # not all are killed just after a snapshot
+
+    def test_what_is_written_again_is_read(self):
+        # It is newer than the restoration. What was appended is cut off, and is no news.
+        for kill, how in self.CHANGED[:3]:
+            with self.subTest(kill):
+                result = self.restored("rewritten", "removed-small", kill=kill, **how)
+                self.assertNotIn("cannot continue", result.err)
+
+    def begun_again(self, modes, steps=1000):
+        """The whole job ends some time after its fifth snapshot, and goes on from files."""
+        files, folder, report = (*EVERY, "--checkpoint-dir", self.own_folder()), self.own_folder(), f"{self.folder}/report"
+        line = ("--oversubscribe", "-n", "3", "--nodes", "2", "--timeout", rig.HANG, *files)
+        program = (self.PROGRAM, modes, str(steps), folder)
+        process = self.start(*line, "--report", report, *program)
+
+        def saved():
+            with open(report) as events:
+                return "value=5 " in "".join(line for line in events if "event=committed " in line)
+        self.assertTrue(rig.await_true(lambda: os.path.exists(report) and saved()))
+        process.kill()
+        self.finish(process)
+        self.assertTrue(rig.await_true(lambda: not any(self.members().values())))
+        result = self.runs(*line, "--restart", *program)
+        undisturbed = self.job(self.PROGRAM, modes, str(steps), self.own_folder(), options=(), ranks=3, nodes=1)
+        self.assertEqual(sorted(result.out.splitlines()), sorted(undisturbed.out.splitlines()))
+        return result.err
+
+    def test_files_of_a_job_that_begins_again(self):
+        # An image has what was in small files that its process reads and changes. What was in others is not read.
+        self.assertNotIn("cannot continue", self.begun_again("counter,in-place,replaced,removed-small,appended"))
+        said = self.begun_again("opened-large")
+        self.assertIn("the program would read what was written to", said)
+        self.assertIn("the job starts from its beginning", said)
+
     def test_a_mapped_file_is_overwritten(self):
         for kill, how in self.CHANGED[:3]:
             with self.subTest(kill):
@@ -622,9 +667,14 @@ class Check(Rewind):
         self.assertIn("; what it prints differs from run to run, and the 13 lines that do not are the same\n", said)
 
     def test_what_no_image_has(self):
-        said = self.check(self.PROGRAM, "file", "200", f"{self.folder}/count", status=1)
+        said = self.check(self.PROGRAM, "folders", "200", f"{self.folder}/count", status=1)
         self.assertRegex(said, r'this program differs when it is rewound: rank 0, standard output, line \d+: "step (\d+) value \d+"; '
                                r'undisturbed: "step \1 value')
+
+    def test_what_must_not_be_read(self):
+        said = self.check(self.PROGRAM, "file", "200", f"{self.folder}/count", status=1)
+        self.assertRegex(said, ": the program would read what was written to .*/count after it\n")
+        self.assertIn("this program cannot be rewound: a rank could not be restored", said)
 
     def test_what_cannot_be_saved(self):
         said = self.check(REFUSED, "pipe", "4000", status=1)

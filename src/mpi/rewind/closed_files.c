@@ -6,11 +6,14 @@
 #include "base/random.h"
 #include "mpi/engine/engine.h"
 #include "mpi/rewind/file_opens.h"
+#include "mpi/rewind/state_files.h"
+#include "mpi/rewind/undone_files.h"
 #include "port/descriptor.h"
 #include "port/file_mark.h"
 #include "port/kill_point.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,6 +35,9 @@ enum { SEEN_MAX = 1024, SEEN_SLOTS = 2 * SEEN_MAX };
  * that ends closes its end of the answer some time before that of the link, or after it. */
 enum { CONFIRMED_WITHIN_MS = 30000, ENDED_WITHIN_MS = 2000 };
 
+/* The clock by which files get their times goes on at least so often (CONFIG_HZ is 100 or more). */
+enum { TICK_MAX_NS = 10000000 };
+
 /* Bytes of a message with a mark, beside path and content. */
 enum { OTHER_MEMBERS = 256 };
 
@@ -40,8 +46,8 @@ struct seen_files {
     struct seen_file {
         uint64_t device, inode, made_ns; /* inode 0: the place is free; made_ns 0: not known */
         uint64_t bytes;   /* in the list of those that were appended to: what it had before */
-        uint64_t read[2]; /* in that of those that were read, by enum rz_file_reading: 1 and the
-                             moment before that; 0: it was not */
+        uint64_t read[2]; /* in that of those that were read: only read, and read and written: 1
+                             and the moment before that; 0: it was not */
         bool kept;        /* in that of those that were changed: the daemons have what was in it */
     } slot[SEEN_SLOTS];
     uint32_t n;
@@ -90,23 +96,29 @@ static uint32_t index_of(const struct rz_file_mark *mark)
     return marks.n;
 }
 
-/* The last image has its length, or a mark says it. */
+/* The last image has its length, or a mark says it; and that it may be written to anywhere, if it
+ * may. */
 static bool is_known(const struct rz_file_mark *mark)
 {
     uint32_t i = index_of(mark);
-    if (i < marks.n) {
-        marks.opened[i] = marks.moment;
+    bool anywhere = mark->flags & RZ_FILE_ANYWHERE;
+    if (i == marks.n) {
+        return false;
     }
-    return i < marks.n;
+    bool known = marks.closed[i].anywhere || !anywhere;
+    marks.opened[i] = marks.moment;
+    marks.closed[i].anywhere = !known || marks.closed[i].anywhere;
+    return known;
 }
 
 /* Without a place it is marked at each opening. */
 static void remember(const struct rz_file_mark *mark)
 {
-    char *path = marks.n < CLOSED_MAX ? strdup(mark->path) : NULL;
+    bool listed = index_of(mark) < marks.n;
+    char *path = !listed && marks.n < CLOSED_MAX ? strdup(mark->path) : NULL;
     if (path) {
-        marks.closed[marks.n] =
-            (struct rz_image_closed){mark->device, mark->inode, mark->made_ns, path};
+        marks.closed[marks.n] = (struct rz_image_closed){mark->device, mark->inode, mark->made_ns,
+                                                         path, mark->flags & RZ_FILE_ANYWHERE};
         marks.opened[marks.n++] = marks.moment;
     }
 }
@@ -166,7 +178,7 @@ static void note_read(uint64_t device, uint64_t inode, enum rz_file_reading read
     struct seen_file file = *seen_place(&marks.read, device, inode);
     file.device = device;
     file.inode = inode;
-    file.read[reading] = marks.moment + 1;
+    file.read[reading != RZ_FILE_READ_ONLY] = marks.moment + 1;
     seen_add(&marks.read, &file);
 }
 
@@ -174,13 +186,9 @@ static void note_read(uint64_t device, uint64_t inode, enum rz_file_reading read
 static uint64_t read_after(const struct stat *st, enum rz_file_change change)
 {
     const struct seen_file *file = seen_place(&marks.read, st->st_dev, st->st_ino);
-    uint64_t after = marks.read.others > file->read[RZ_FILE_READ_ONLY]
-                         ? marks.read.others
-                         : file->read[RZ_FILE_READ_ONLY];
+    uint64_t after = marks.read.others > file->read[0] ? marks.read.others : file->read[0];
     /* Within an opening for reading and writing nobody sees who reads, and who only appends. */
-    return change != RZ_FILE_WRITTEN && file->read[RZ_FILE_READ_AND_WRITTEN] > after
-               ? file->read[RZ_FILE_READ_AND_WRITTEN]
-               : after;
+    return change != RZ_FILE_WRITTEN && file->read[1] > after ? file->read[1] : after;
 }
 
 /* Half of the list is enough. Then any file may have been read before. */
@@ -356,12 +364,18 @@ static void opening_changes(int folder, const char *path, const struct stat *st,
         large_file_changes(folder, path, st, change);
         return;
     }
+    if (change == RZ_FILE_REMOVED && read_after(st, change) == 0) {
+        return; /* programs remove many files, and nobody misses them */
+    }
     if (!rz_file_mark_hold(folder, path, follows_link(change), &mark, name, marks.content)) {
         return;
     }
     leave_appended_out(&mark);
     bool unread = change != RZ_FILE_WRITTEN && read_after(st, change) == 0;
     bool is_new = mark.flags & RZ_FILE_LOCAL && mark.made_ns > marks.moment_ns;
+    if (!unread) {
+        rz_state_files_note(mark.path);
+    }
     mark.flags |= (unread ? RZ_FILE_UNREAD : 0) | (is_new ? RZ_FILE_NEW : 0);
     bool told = change != RZ_FILE_MOVED || !is_new;
     if (told) {
@@ -381,6 +395,7 @@ static void tell_opened(int fd, bool created)
     if (!rz_file_mark_take(fd, &mark, path)) {
         return;
     }
+    mark.flags |= fcntl(fd, F_GETFL) & O_APPEND ? 0 : RZ_FILE_ANYWHERE;
     if (!is_known(&mark)) {
         mark.flags |= created ? RZ_FILE_CREATED : 0;
         if (created || !was_changed(&mark)) {
@@ -418,10 +433,14 @@ static void opening_leaves(void)
 static void opening_over(int fd, enum rz_file_opening opening)
 {
     int error = errno;
+    struct stat st;
     if (fd >= 0 && marks.active) {
         switch (opening) {
         case RZ_FILE_SHORTENED:
             tell_shortened(fd);
+            if (fstat(fd, &st) == 0 && st.st_size == 0) {
+                rz_undone_emptied(&st);
+            }
             break;
         case RZ_FILE_BEGUN:
             note_begun(fd);
@@ -434,29 +453,104 @@ static void opening_over(int fd, enum rz_file_opening opening)
     errno = error;
 }
 
+/* ---- What was undone ---- */
+
+/* All images that would lead here again are of no use: it is not to be tried again with them. */
+static _Noreturn void read_undone(struct rz_file_mark *mark)
+{
+    mark->flags |= RZ_FILE_EMPTIED | RZ_FILE_UNDONE;
+    tell_mark(marks.moment, mark);
+    _exit(EXIT_FAILURE);
+}
+
+/* One that was made then may be a cache, which has the same in any run. */
+static void tell_made(const struct rz_file_mark *mark)
+{
+    static bool said;
+    if (!said) {
+        said = true;
+        fprintf(stderr,
+                "rhizome: rank %u reads %s, which was made in the time that was rolled back\n",
+                rz_engine.info->self.rank, mark->path);
+    }
+}
+
+/* What this user cannot write to is no file of the job: the system's change, too. */
+static void reads_undone(int fd, const struct stat *st)
+{
+    struct rz_file_mark mark;
+    char path[RZ_FILE_PATH_BYTES];
+    if (!rz_file_mark_take(fd, &mark, path) ||
+        (st->st_uid != geteuid() && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)) {
+        return;
+    }
+    if (!rz_undone_made(mark.made_ns)) {
+        read_undone(&mark);
+    }
+    tell_made(&mark);
+}
+
+static void look_at_content(int fd, const struct stat *st, enum rz_file_reading reading)
+{
+    bool known = rz_undone_is_open(st);
+    if (!known && !rz_undone_has(st)) {
+        return;
+    }
+    if (reading != RZ_FILE_READ_AND_WRITTEN) {
+        reads_undone(fd, st);
+    } else if (!known) {
+        rz_undone_open(st);
+    }
+}
+
 /* Of one that was changed since the snapshot it reads what it has written, or what is kept. */
 static void opening_reads(int fd, enum rz_file_reading reading)
 {
     int error = errno;
     struct stat st;
     if (opening_enters()) {
-        if (marks.active && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-            seen_place(&marks.changed, st.st_dev, st.st_ino)->inode == 0) {
-            note_read(st.st_dev, st.st_ino, reading);
+        if (marks.active && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+            look_at_content(fd, &st, reading);
+            if (reading == RZ_FILE_STREAM) {
+                rz_undone_stream(&st);
+            }
+            if (seen_place(&marks.changed, st.st_dev, st.st_ino)->inode == 0) {
+                note_read(st.st_dev, st.st_ino, reading);
+            }
         }
         opening_leaves();
     }
     errno = error;
 }
 
-static const struct rz_file_opens opens = {opening_enters, opening_makes, opening_changes,
-                                           opening_over, opening_reads};
+static void open_file_is_read(int fd)
+{
+    int error = errno;
+    struct stat st;
+    if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        opening_enters()) {
+        if (marks.active && rz_undone_is_open(&st)) {
+            reads_undone(fd, &st);
+        }
+        opening_leaves();
+    }
+    errno = error;
+}
+
+static const struct rz_file_opens opens = {opening_enters,   opening_makes, opening_changes,
+                                           opening_over,     opening_reads, &rz_undone_any_open,
+                                           open_file_is_read};
+
+static uint64_t in_ns(const struct timespec *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+}
 
 static uint64_t by_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now); /* that of file systems is never ahead of it */
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return in_ns(&now);
 }
 
 void rz_closed_files_lead(void)
@@ -490,6 +584,7 @@ const struct rz_image_closed *rz_closed_files_hold(uint64_t moment, uint32_t *n)
     inside = true;
     pthread_mutex_lock(&marks.lock);
     rz_file_opens_lead(&opens);
+    rz_state_files_keep();
     forget_some();
     forget_read(marks.moment);
     marks.moment = moment;
@@ -517,6 +612,47 @@ static void note_open(void)
     }
 }
 
+/* Until the clock of files has left the moment of the snapshot: what is written now has a later
+ * time. */
+static void outlast_moment(void)
+{
+    struct timespec now;
+    const struct timespec nap = {.tv_nsec = 500000};
+    struct rz_image_open file;
+    uint32_t i = 0;
+    bool some = marks.n > 0 || rz_image_next_open(&i, &file);
+    while (some && clock_gettime(CLOCK_REALTIME_COARSE, &now) == 0 &&
+           in_ns(&now) <= marks.moment_ns && in_ns(&now) + TICK_MAX_NS > marks.moment_ns) {
+        nanosleep(&nap, NULL);
+    }
+}
+
+bool rz_closed_files_undone(uint32_t epoch, char *why, size_t max)
+{
+    struct timespec now;
+    struct rz_image_open file;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    rz_undone_add(marks.moment_ns, in_ns(&now));
+    rz_state_files_restore(rz_closed_files_round(rz_engine.link, epoch));
+    for (uint32_t i = 0; rz_image_next_open(&i, &file);) {
+        struct stat st;
+        bool undone = (fcntl(file.fd, F_GETFL) & O_ACCMODE) == O_RDWR && fstat(file.fd, &st) == 0 &&
+                      rz_undone_has(&st);
+        struct rz_file_mark mark;
+        char path[RZ_FILE_PATH_BYTES];
+        if (undone && rz_undone_is_stream(&st) && rz_file_mark_take(file.fd, &mark, path) &&
+            !rz_undone_made(mark.made_ns)) {
+            snprintf(why, max, "%s, which a stream reads and writes, was written to after it",
+                     path);
+            return false;
+        }
+        if (undone) {
+            rz_undone_open(&st);
+        }
+    }
+    return true;
+}
+
 /* A small file that the program may write to by a descriptor that it has had since before. */
 static void keep_open(const struct rz_image_open *open)
 {
@@ -539,6 +675,7 @@ void rz_closed_files_go_on(void)
     for (uint32_t i = 0; marks.active && rz_image_next_open(&i, &file);) {
         keep_open(&file);
     }
+    outlast_moment();
     pthread_mutex_unlock(&marks.lock);
     inside = false;
 }

@@ -15,6 +15,10 @@
  * is gone, and the image is not restored. If it has not, it writes the file again when it runs
  * again, as it did before.
  *
+ * What was written after the image, and stays, is not read by the process that continues from it
+ * (undone_files.h): before the program does, the daemons get a mark with which the images of that
+ * moment and before are not restored, and the process ends.
+ *
  * Calls that open files are led here (port/redirect.h) from MPI_Init to MPI_Finalize, in a job that
  * rewinds. If an image has a file open that is emptied ("w", ftruncate), what it had is gone that
  * the image needs, and the daemons get a mark of that image's moment: it is not restored.
@@ -37,6 +41,14 @@ void rz_closed_files_close(void);
  * image has these files, [*n], and marks from now on are made after this moment. */
 const struct rz_image_closed *rz_closed_files_hold(uint64_t moment, uint32_t *n);
 void rz_closed_files_go_on(void); /* in this process, or in the restored one */
+
+/* What all processes have in common that restore files at the start of this epoch, and no others.
+ */
+uint64_t rz_closed_files_round(const struct rz_link *link, uint32_t epoch);
+
+/* In the restored process, before the epoch begins, until which no rank writes. False: *why says
+ * which file it has open that the image is of no use with. */
+bool rz_closed_files_undone(uint32_t epoch, char *why, size_t max);
 
 /* In a new process, before it becomes an image of that moment: cuts the files that were appended to
  * since, and writes back what was in others. RZ_ERR_UNSUPPORTED: *why says what is in the way. */

@@ -128,10 +128,15 @@ static struct known_mark **known_marks(struct rz_link *link, uint32_t epoch, uin
     return all;
 }
 
+uint64_t rz_closed_files_round(const struct rz_link *link, uint32_t epoch)
+{
+    return rz_mix(rz_link_info(link)->self.job, epoch) | 1;
+}
+
 rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64_t since, char *why,
                                     size_t max)
 {
-    uint64_t round = rz_mix(rz_link_info(link)->self.job, epoch) | 1;
+    uint64_t round = rz_closed_files_round(link, epoch);
     rz_status_t status;
     size_t n;
     struct known_mark **all = known_marks(link, epoch, since, &n, &status);
@@ -142,6 +147,11 @@ rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64
     for (size_t i = 0; i < n; i++) {
         const struct rz_file_mark *mark = &all[i]->mark;
         enum rz_file_mark_result result = rz_file_mark_restore(mark, round);
+        if (mark->flags & RZ_FILE_UNDONE) {
+            snprintf(why, max, "the program would read what was written to %s after it",
+                     mark->path);
+            return RZ_ERR_UNSUPPORTED;
+        }
         if (result != RZ_FILE_AS_MARKED && result != RZ_FILE_CUT) {
             snprintf(why, max, "%s, which was written to after it, %s", mark->path,
                      why_not(mark, result));

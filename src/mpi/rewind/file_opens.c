@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stands in the place of open, fopen, ftruncate, rename and the like: does the same, and tells of
- * what is read, written and cut. */
+/* Stands in the place of open, fopen, read, ftruncate, rename and the like: does the same, and
+ * tells of what is read, written and cut. */
 #include "mpi/rewind/file_opens.h"
 
 #include "port/redirect.h"
@@ -10,7 +10,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static const struct rz_file_opens *told;
@@ -28,10 +31,47 @@ static int led_rename(const char *from, const char *to);
 static int led_renameat(int from_folder, const char *from, int to_folder, const char *to);
 static int led_renameat2(int from_folder, const char *from, int to_folder, const char *to,
                          unsigned flags);
+static int led_unlink(const char *path);
+static int led_unlinkat(int folder, const char *path, int flags);
+static int led_remove(const char *path);
+static ssize_t led_read(int fd, void *data, size_t bytes);
+static ssize_t led_read_chk(int fd, void *data, size_t bytes, size_t room);
+static ssize_t led_pread(int fd, void *data, size_t bytes, off_t at);
+static ssize_t led_pread_chk(int fd, void *data, size_t bytes, off_t at, size_t room);
+static ssize_t led_readv(int fd, const struct iovec *parts, int n);
+static ssize_t led_preadv(int fd, const struct iovec *parts, int n, off_t at);
+static ssize_t led_preadv2(int fd, const struct iovec *parts, int n, off_t at, int flags);
+static ssize_t led_sendfile(int to, int fd, off_t *at, size_t bytes);
+static ssize_t led_copy_file_range(int fd, off64_t *at, int to, off64_t *to_at, size_t bytes,
+                                   unsigned flags);
+static void *led_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t at);
 
 /* Files of any size: on this processor there is no difference. The names with 2 are those of
  * programs that were compiled with checks (_FORTIFY_SOURCE). */
-enum { OPEN, OPENAT, FOPEN, FREOPEN, TRUNCATE, FTRUNCATE, RENAME, RENAMEAT, RENAMEAT2 };
+enum {
+    OPEN,
+    OPENAT,
+    FOPEN,
+    FREOPEN,
+    TRUNCATE,
+    FTRUNCATE,
+    RENAME,
+    RENAMEAT,
+    RENAMEAT2,
+    UNLINK,
+    UNLINKAT,
+    REMOVE,
+    READ,
+    READ_CHK,
+    PREAD,
+    PREAD_CHK,
+    READV,
+    PREADV,
+    PREADV2,
+    SENDFILE,
+    COPY_FILE_RANGE,
+    MMAP
+};
 static struct rz_redirect calls[] = {
     [OPEN] = {.name = "open", .to = (void (*)(void))led_open},
     [OPENAT] = {.name = "openat", .to = (void (*)(void))led_openat},
@@ -42,6 +82,19 @@ static struct rz_redirect calls[] = {
     [RENAME] = {.name = "rename", .to = (void (*)(void))led_rename},
     [RENAMEAT] = {.name = "renameat", .to = (void (*)(void))led_renameat},
     [RENAMEAT2] = {.name = "renameat2", .to = (void (*)(void))led_renameat2},
+    [UNLINK] = {.name = "unlink", .to = (void (*)(void))led_unlink},
+    [UNLINKAT] = {.name = "unlinkat", .to = (void (*)(void))led_unlinkat},
+    [REMOVE] = {.name = "remove", .to = (void (*)(void))led_remove},
+    [READ] = {.name = "read", .to = (void (*)(void))led_read},
+    [READ_CHK] = {.name = "__read_chk", .to = (void (*)(void))led_read_chk},
+    [PREAD] = {.name = "pread", .to = (void (*)(void))led_pread},
+    [PREAD_CHK] = {.name = "__pread_chk", .to = (void (*)(void))led_pread_chk},
+    [READV] = {.name = "readv", .to = (void (*)(void))led_readv},
+    [PREADV] = {.name = "preadv", .to = (void (*)(void))led_preadv},
+    [PREADV2] = {.name = "preadv2", .to = (void (*)(void))led_preadv2},
+    [SENDFILE] = {.name = "sendfile", .to = (void (*)(void))led_sendfile},
+    [COPY_FILE_RANGE] = {.name = "copy_file_range", .to = (void (*)(void))led_copy_file_range},
+    [MMAP] = {.name = "mmap", .to = (void (*)(void))led_mmap},
     {.name = "open64", .to = (void (*)(void))led_open},
     {.name = "openat64", .to = (void (*)(void))led_openat},
     {.name = "fopen64", .to = (void (*)(void))led_fopen},
@@ -54,6 +107,12 @@ static struct rz_redirect calls[] = {
     {.name = "__open64_2", .to = (void (*)(void))led_open_2},
     {.name = "__openat_2", .to = (void (*)(void))led_openat_2},
     {.name = "__openat64_2", .to = (void (*)(void))led_openat_2},
+    {.name = "pread64", .to = (void (*)(void))led_pread},
+    {.name = "__pread64_chk", .to = (void (*)(void))led_pread_chk},
+    {.name = "preadv64", .to = (void (*)(void))led_preadv},
+    {.name = "preadv64v2", .to = (void (*)(void))led_preadv2},
+    {.name = "sendfile64", .to = (void (*)(void))led_sendfile},
+    {.name = "mmap64", .to = (void (*)(void))led_mmap},
     {.name = NULL},
 };
 
@@ -202,9 +261,18 @@ static int led_openat_2(int folder, const char *path, int flags)
     return open_at(folder, path, flags, 0);
 }
 
-static FILE *led_fopen(const char *path, const char *mode)
+static struct opening stream_begins(const char *path, const char *mode)
 {
     struct opening opening = opening_begins(AT_FDCWD, path, mode_wants(mode));
+    if (opening.reading == RZ_FILE_READ_AND_WRITTEN) {
+        opening.reading = RZ_FILE_STREAM;
+    }
+    return opening;
+}
+
+static FILE *led_fopen(const char *path, const char *mode)
+{
+    struct opening opening = stream_begins(path, mode);
     FILE *file = ((FILE * (*)(const char *, const char *)) calls[FOPEN].was)(path, mode);
     opening_ends(&opening, file ? fileno(file) : -1);
     return file;
@@ -213,7 +281,7 @@ static FILE *led_fopen(const char *path, const char *mode)
 /* Without a path it is the file that the stream has. */
 static FILE *led_freopen(const char *path, const char *mode, FILE *stream)
 {
-    struct opening opening = opening_begins(AT_FDCWD, path, mode_wants(mode));
+    struct opening opening = stream_begins(path, mode);
     if (!path && mode_wants(mode) & EMPTIES) {
         opening = (struct opening){.tells = told->begin(), .how = RZ_FILE_SHORTENED};
     }
@@ -284,33 +352,144 @@ static bool renaming_begins(int from_folder, const char *from, int to_folder, co
     return tells;
 }
 
-static int renaming_ends(bool tells, int result)
+static int name_changed(bool tells, int result)
 {
+    int error = errno;
     if (tells) {
         told->end(-1, RZ_FILE_OPENED);
     }
+    errno = error;
     return result;
 }
 
 static int led_rename(const char *from, const char *to)
 {
     bool tells = renaming_begins(AT_FDCWD, from, AT_FDCWD, to, 0);
-    return renaming_ends(tells, ((int (*)(const char *, const char *))calls[RENAME].was)(from, to));
+    return name_changed(tells, ((int (*)(const char *, const char *))calls[RENAME].was)(from, to));
 }
 
 static int led_renameat(int from_folder, const char *from, int to_folder, const char *to)
 {
     bool tells = renaming_begins(from_folder, from, to_folder, to, 0);
-    return renaming_ends(tells,
-                         ((int (*)(int, const char *, int, const char *))calls[RENAMEAT].was)(
-                             from_folder, from, to_folder, to));
+    return name_changed(tells, ((int (*)(int, const char *, int, const char *))calls[RENAMEAT].was)(
+                                   from_folder, from, to_folder, to));
 }
 
 static int led_renameat2(int from_folder, const char *from, int to_folder, const char *to,
                          unsigned flags)
 {
     bool tells = renaming_begins(from_folder, from, to_folder, to, flags);
-    return renaming_ends(
+    return name_changed(
         tells, ((int (*)(int, const char *, int, const char *, unsigned))calls[RENAMEAT2].was)(
                    from_folder, from, to_folder, to, flags));
+}
+
+/* ---- Removing ---- */
+
+static bool removing_begins(int folder, const char *path)
+{
+    struct stat st;
+    int error = errno;
+    bool tells = path && told->begin();
+    if (tells && fstatat(folder, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)) {
+        told->changes(folder, path, &st, RZ_FILE_REMOVED);
+    }
+    errno = error;
+    return tells;
+}
+
+static int led_unlink(const char *path)
+{
+    bool tells = removing_begins(AT_FDCWD, path);
+    return name_changed(tells, ((int (*)(const char *))calls[UNLINK].was)(path));
+}
+
+static int led_unlinkat(int folder, const char *path, int flags)
+{
+    bool tells = !(flags & AT_REMOVEDIR) && removing_begins(folder, path);
+    return name_changed(
+        tells, ((int (*)(int, const char *, int))calls[UNLINKAT].was)(folder, path, flags));
+}
+
+static int led_remove(const char *path)
+{
+    bool tells = removing_begins(AT_FDCWD, path);
+    return name_changed(tells, ((int (*)(const char *))calls[REMOVE].was)(path));
+}
+
+/* ---- Reading ---- */
+
+static void reads_from(int fd)
+{
+    if (atomic_load_explicit(told->wary, memory_order_relaxed)) {
+        told->reads_from(fd);
+    }
+}
+
+static ssize_t led_read(int fd, void *data, size_t bytes)
+{
+    reads_from(fd);
+    return ((ssize_t(*)(int, void *, size_t))calls[READ].was)(fd, data, bytes);
+}
+
+static ssize_t led_read_chk(int fd, void *data, size_t bytes, size_t room)
+{
+    reads_from(fd);
+    return ((ssize_t(*)(int, void *, size_t, size_t))calls[READ_CHK].was)(fd, data, bytes, room);
+}
+
+static ssize_t led_pread(int fd, void *data, size_t bytes, off_t at)
+{
+    reads_from(fd);
+    return ((ssize_t(*)(int, void *, size_t, off_t))calls[PREAD].was)(fd, data, bytes, at);
+}
+
+static ssize_t led_pread_chk(int fd, void *data, size_t bytes, off_t at, size_t room)
+{
+    reads_from(fd);
+    return ((ssize_t(*)(int, void *, size_t, off_t, size_t))calls[PREAD_CHK].was)(fd, data, bytes,
+                                                                                  at, room);
+}
+
+static ssize_t led_readv(int fd, const struct iovec *parts, int n)
+{
+    reads_from(fd);
+    return ((ssize_t(*)(int, const struct iovec *, int))calls[READV].was)(fd, parts, n);
+}
+
+static ssize_t led_preadv(int fd, const struct iovec *parts, int n, off_t at)
+{
+    reads_from(fd);
+    return ((ssize_t(*)(int, const struct iovec *, int, off_t))calls[PREADV].was)(fd, parts, n, at);
+}
+
+static ssize_t led_preadv2(int fd, const struct iovec *parts, int n, off_t at, int flags)
+{
+    reads_from(fd);
+    return ((ssize_t(*)(int, const struct iovec *, int, off_t, int))calls[PREADV2].was)(
+        fd, parts, n, at, flags);
+}
+
+static ssize_t led_sendfile(int to, int fd, off_t *at, size_t bytes)
+{
+    reads_from(fd);
+    return ((ssize_t(*)(int, int, off_t *, size_t))calls[SENDFILE].was)(to, fd, at, bytes);
+}
+
+static ssize_t led_copy_file_range(int fd, off64_t *at, int to, off64_t *to_at, size_t bytes,
+                                   unsigned flags)
+{
+    reads_from(fd);
+    return (
+        (ssize_t(*)(int, off64_t *, int, off64_t *, size_t, unsigned))calls[COPY_FILE_RANGE].was)(
+        fd, at, to, to_at, bytes, flags);
+}
+
+static void *led_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t at)
+{
+    if (!(flags & MAP_ANONYMOUS)) {
+        reads_from(fd);
+    }
+    return ((void *(*)(void *, size_t, int, int, int, off_t))calls[MMAP].was)(
+        address, bytes, protection, flags, fd, at);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls of libc that open files, cut them or give them another name, as the program and its
- * libraries make them. */
+/* The calls of libc that open files, read from them, cut them, remove them or give them another
+ * name, as the program and its libraries make them. */
 #ifndef RZ_MPI_FILE_OPENS_H
 #define RZ_MPI_FILE_OPENS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
@@ -19,9 +20,15 @@ enum rz_file_change {
     RZ_FILE_WRITTEN,   /* it is opened to write anywhere in it */
     RZ_FILE_REPLACED,  /* its name is given to another file */
     RZ_FILE_MOVED,     /* it gets another name */
+    RZ_FILE_REMOVED,   /* it loses its name */
 };
 
-enum rz_file_reading { RZ_FILE_READ_ONLY, RZ_FILE_READ_AND_WRITTEN };
+/* How it was opened to read it. */
+enum rz_file_reading {
+    RZ_FILE_READ_ONLY,
+    RZ_FILE_READ_AND_WRITTEN, /* reads_from says when it is read, */
+    RZ_FILE_STREAM,           /* or nobody does: by a stream of libc */
+};
 
 /*
  * Whoever opens a regular file for writing, cuts it, or gives it another name, does so between
@@ -31,7 +38,8 @@ enum rz_file_reading { RZ_FILE_READ_ONLY, RZ_FILE_READ_AND_WRITTEN };
  *   changes  a regular file that is there may lose what is in it; path NULL: the open file `folder`
  *   end      fd below 0: it was not done, or is no opening
  *
- * reads stands alone, after the opening. begin, end and reads keep errno.
+ * reads stands alone, after the opening. So does reads_from, before the program reads from or maps
+ * what it has open, as long as `wary` is true. begin, end, reads and reads_from keep errno.
  */
 struct rz_file_opens {
     bool (*begin)(void);
@@ -40,6 +48,8 @@ struct rz_file_opens {
                     enum rz_file_change change);
     void (*end)(int fd, enum rz_file_opening opening);
     void (*reads)(int fd, enum rz_file_reading reading);
+    const atomic_bool *wary;
+    void (*reads_from)(int fd);
 };
 
 /* Leads all calls there, also those of objects that were loaded since. */

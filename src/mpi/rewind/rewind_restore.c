@@ -16,6 +16,7 @@
 #include "mpi/rewind/image_keep.h"
 #include "mpi/rewind/output_mark.h"
 #include "port/clock.h"
+#include "port/file_mark.h"
 #include "port/kill_point.h"
 #include "port/lock_owners.h"
 #include "port/memory.h"
@@ -238,6 +239,10 @@ void rz_restore_wake(void)
     }
     rz_engine.news_seen = 0;
     rz_engine.wake_at = rz_engine.wake_at == RZ_TIME_NEVER ? RZ_TIME_NEVER : rz_clock_now();
+    char why[RZ_FILE_PATH_BYTES + 100];
+    if (!rz_closed_files_undone(rz_epoch_on_board(), why, sizeof(why))) {
+        give_image_up(rz_engine.link, why);
+    }
     rz_traffic_settle();
     rz_output_go_on();
     rz_paths_abandon();

@@ -283,9 +283,9 @@ static void a_closed_file_is_cut(void **state)
     assert_int_equal(fstat(file, &st), 0);
     close(file);
     assert_int_equal(link(name, gone), 0);
-    const struct rz_image_closed closed[] = {{st.st_dev, st.st_ino, 0, name},
-                                             {st.st_dev, st.st_ino + 1, 0, name},
-                                             {st.st_dev, st.st_ino, 0, gone}};
+    const struct rz_image_closed closed[] = {{st.st_dev, st.st_ino, 0, name, false},
+                                             {st.st_dev, st.st_ino + 1, 0, name, false},
+                                             {st.st_dev, st.st_ino, 0, gone, false}};
     const struct rz_image_place place = {.fd = fd, .closed = closed, .n_closed = 3};
     enum rz_image_result result = rz_image_save(&place, &bytes, why, sizeof(why));
     assert_true(result == RZ_IMAGE_SAVED || result == RZ_IMAGE_RESTORED);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * When a job goes back to a snapshot, what was written to files after it is undone as far as it is
+ * known (closed_files.h). The rest stays. A restored process that reads it computes with what it
+ * has yet to write: a file is written to last in a time that was rolled back, from a snapshot to
+ * the restoration, as long as no process writes to it again.
+ *
+ * Here are these times, and the files that this process has open to read and write: whether it
+ * reads from one is known only when it does. Times are of the clock by which files get theirs. One
+ * thread at a time.
+ */
+#ifndef RZ_MPI_UNDONE_FILES_H
+#define RZ_MPI_UNDONE_FILES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* A time that was rolled back, in nanoseconds of CLOCK_REALTIME. */
+void rz_undone_add(uint64_t from_ns, uint64_t to_ns);
+
+/* Whether the file has what was written to it in such a time. Where times are whole seconds also if
+ * it was a part of a second before. */
+bool rz_undone_has(const struct stat *st);
+
+/* Whether such a time has it as the one at which a file was made. 0: unknown. */
+bool rz_undone_made(uint64_t made_ns);
+
+/* A file with such content that is open to read and write; and one that is empty now. Of more than
+ * can be kept all files count. */
+void rz_undone_open(const struct stat *st);
+void rz_undone_emptied(const struct stat *st);
+bool rz_undone_is_open(const struct stat *st);
+
+extern atomic_bool rz_undone_any_open;
+
+/* A file that a stream of libc reads and writes, now or before. */
+void rz_undone_stream(const struct stat *st);
+bool rz_undone_is_stream(const struct stat *st);
+
+#endif

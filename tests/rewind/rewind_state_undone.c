@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files that are not restored, and of which a restored process must not read what the failed ones
+ * wrote after the snapshot. */
+#include "rewind_state.h"
+
+#include <mpi.h>
+#include <rhizome/rewind.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* More than is kept of a file. */
+enum { NUMBERS = 10000 };
+static int numbers[NUMBERS];
+
+static void check_numbers(const char *what, int want)
+{
+    int wrong = 0;
+    for (int i = 0; i < NUMBERS; i++) {
+        wrong += numbers[i] != i % 3 * want;
+    }
+    say("%s: %d wrong\n", what, wrong);
+}
+
+static void count_on(void)
+{
+    for (int i = 0; i < NUMBERS; i++) {
+        numbers[i] += i % 3;
+    }
+}
+
+static int zeros_in(const char *name)
+{
+    static const int zeros[NUMBERS];
+    int fd = open_as(name);
+    need(write(fd, zeros, sizeof(zeros)) == sizeof(zeros), name);
+    return fd;
+}
+
+/* ---- Read and overwritten in place ---- */
+
+static int in_place = -1, by_offset = -1;
+static FILE *in_stream;
+
+static void make_kept_large(void)
+{
+    in_place = zeros_in("kept-large");
+    by_offset = zeros_in("kept-offset");
+}
+
+static void step_kept_large(int step)
+{
+    (void)step;
+    need(pread(in_place, numbers, sizeof(numbers), 0) == sizeof(numbers), "kept-large");
+    count_on();
+    need(pwrite(in_place, numbers, sizeof(numbers), 0) == sizeof(numbers), "kept-large");
+    need(lseek(by_offset, 0, SEEK_SET) == 0 &&
+             read(by_offset, numbers, sizeof(numbers)) == sizeof(numbers),
+         "kept-offset");
+    count_on();
+    need(lseek(by_offset, 0, SEEK_SET) == 0 &&
+             write(by_offset, numbers, sizeof(numbers)) == sizeof(numbers),
+         "kept-offset");
+}
+
+static void end_kept_large(void)
+{
+    need(pread(in_place, numbers, sizeof(numbers), 0) == sizeof(numbers), "kept-large");
+    check_numbers("kept large", steps);
+    need(pread(by_offset, numbers, sizeof(numbers), 0) == sizeof(numbers), "kept-offset");
+    check_numbers("kept offset", steps);
+}
+
+static void make_kept_stream(void)
+{
+    static const int zeros[NUMBERS];
+    in_stream = fopen(path_of("kept-stream"), "w+");
+    need(in_stream && fwrite(zeros, sizeof(zeros), 1, in_stream) == 1 && fflush(in_stream) == 0,
+         "kept-stream");
+}
+
+static void step_kept_stream(int step)
+{
+    (void)step;
+    rewind(in_stream);
+    need(fread(numbers, sizeof(numbers), 1, in_stream) == 1, "kept-stream");
+    count_on();
+    rewind(in_stream);
+    need(fwrite(numbers, sizeof(numbers), 1, in_stream) == 1 && fflush(in_stream) == 0,
+         "kept-stream");
+}
+
+static void end_kept_stream(void)
+{
+    rewind(in_stream);
+    need(fread(numbers, sizeof(numbers), 1, in_stream) == 1, "kept-stream");
+    check_numbers("kept stream", steps);
+}
+
+/* Opened in each step: with a stream, without, and mapped. */
+static void make_opened_large(void)
+{
+    need(close(zeros_in("opened-large")) == 0, "opened-large");
+}
+
+static void step_opened_large(int step)
+{
+    if (step % 3 == 0) {
+        FILE *file = fopen(path_of("opened-large"), "r+");
+        need(file && fread(numbers, sizeof(numbers), 1, file) == 1, "opened-large");
+        count_on();
+        rewind(file);
+        need(fwrite(numbers, sizeof(numbers), 1, file) == 1 && fclose(file) == 0, "opened-large");
+        return;
+    }
+    int fd = open_as("opened-large");
+    if (step % 3 == 1) {
+        need(read(fd, numbers, sizeof(numbers)) == sizeof(numbers), "opened-large");
+    } else {
+        const int *seen = mmap(NULL, sizeof(numbers), PROT_READ, MAP_PRIVATE, fd, 0);
+        need(seen != MAP_FAILED, "mmap");
+        memcpy(numbers, seen, sizeof(numbers));
+        need(munmap((void *)seen, sizeof(numbers)) == 0, "munmap");
+    }
+    count_on();
+    need(pwrite(fd, numbers, sizeof(numbers), 0) == sizeof(numbers) && close(fd) == 0,
+         "opened-large");
+}
+
+static void end_opened_large(void)
+{
+    int fd = open(path_of("opened-large"), O_RDONLY);
+    need(fd >= 0 && read(fd, numbers, sizeof(numbers)) == sizeof(numbers), "opened-large");
+    check_numbers("opened large", steps);
+}
+
+/* ---- Several ranks ---- */
+
+static const char *path_of_all(const char *name)
+{
+    static char path[4096];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static void write_all(const char *name)
+{
+    FILE *file = fopen(path_of_all(name), "w");
+    need(file && fwrite(numbers, sizeof(numbers), 1, file) == 1 && fclose(file) == 0, name);
+}
+
+static void read_all(const char *name)
+{
+    FILE *file = fopen(path_of_all(name), "r");
+    need(file && fread(numbers, sizeof(numbers), 1, file) == 1 && fclose(file) == 0, name);
+}
+
+static void make_others(void)
+{
+    memset(numbers, 0, sizeof(numbers));
+    if (rank == 0) {
+        write_all("others");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* One writes without reading, after the others have read: each knows nothing of what the other
+ * does. */
+static void step_others(int step)
+{
+    if (rank > 0) {
+        read_all("others");
+        if (numbers[1] != step) {
+            say("others: step %d has read %d\n", step, numbers[1]);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    count_on();
+    if (rank == 0) {
+        write_all("others");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void end_others(void)
+{
+    read_all("others");
+    check_numbers("others", steps);
+}
+
+/* One writes anew, then all read: so it is again after a restoration. A log grows, and is read. */
+static void step_rewritten(int step)
+{
+    RZ_Rewind_forbid(); /* a snapshot between writing and reading would need the content */
+    for (int i = 0; i < NUMBERS; i++) {
+        numbers[i] = i % 3 * step;
+    }
+    if (rank == 0) {
+        write_all("rewritten");
+        FILE *log = fopen(path_of_all("grows"), "a");
+        need(log && fwrite(numbers, sizeof(numbers), 1, log) == 1 && fclose(log) == 0, "grows");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    read_all("rewritten");
+    int sum = 0, last = 0;
+    for (int i = 0; i < NUMBERS; i++) {
+        sum += numbers[i] != i % 3 * step;
+    }
+    FILE *log = fopen(path_of_all("grows"), "r");
+    need(log && fseek(log, -(long)sizeof(int), SEEK_END) == 0 &&
+             fread(&last, sizeof(last), 1, log) == 1 &&
+             ftell(log) == (step + 1) * (long)sizeof(numbers) && fclose(log) == 0,
+         "grows");
+    if (sum != 0 || last != (NUMBERS - 1) % 3 * step) {
+        say("rewritten: step %d has read %d wrong\n", step, sum);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    RZ_Rewind_allow();
+}
+
+/* ---- Removed ---- */
+
+static void write_small(const char *name, long number)
+{
+    FILE *file = fopen(path_of(name), "wx");
+    need(file && fprintf(file, "%ld\n", number) > 0 && fclose(file) == 0, name);
+}
+
+static long read_small(const char *name)
+{
+    long number = -1;
+    FILE *file = fopen(path_of(name), "r");
+    need(file && fscanf(file, "%ld", &number) == 1 && fclose(file) == 0, name);
+    return number;
+}
+
+static void make_removed_small(void)
+{
+    remove(path_of("again"));
+    unlink(path_of("linked"));
+    write_small("again", 0);
+    write_small("linked", 0);
+}
+
+/* Made anew each time; and a link in the place of a rename. */
+static void step_removed_small(int step)
+{
+    char new_one[4096];
+    long number = read_small("again");
+    need((step % 2 ? remove(path_of("again")) : unlink(path_of("again"))) == 0, "again");
+    write_small("again", number + 1);
+    snprintf(new_one, sizeof(new_one), "%s", path_of("linked-new"));
+    unlink(new_one);
+    write_small("linked-new", read_small("linked") + 1);
+    need(unlinkat(AT_FDCWD, path_of("linked"), 0) == 0 && link(new_one, path_of("linked")) == 0 &&
+             unlink(new_one) == 0,
+         "linked");
+}
+
+static void end_removed_small(void)
+{
+    say("removed: %ld %ld of %d\n", read_small("again"), read_small("linked"), steps);
+}
+
+/* ---- The modes ---- */
+
+const struct mode undone_modes[] = {
+    {"kept-large", make_kept_large, step_kept_large, end_kept_large},
+    {"kept-stream", make_kept_stream, step_kept_stream, end_kept_stream},
+    {"opened-large", make_opened_large, step_opened_large, end_opened_large},
+    {"others", make_others, step_others, end_others},
+    {"rewritten", NULL, step_rewritten, NULL},
+    {"removed-small", make_removed_small, step_removed_small, end_removed_small},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which files have what was written in a time that was rolled back; and what was in small ones at
+ * the snapshot comes back. */
+#include "mpi/rewind/state_files.h"
+#include "mpi/rewind/undone_files.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define S UINT64_C(1000000000)
+
+static struct stat file_of(ino_t inode, uint64_t written_ns)
+{
+    return (struct stat){.st_ino = inode,
+                         .st_dev = 7,
+                         .st_mtim = {(time_t)(written_ns / S), (long)(written_ns % S)}};
+}
+
+static bool has(uint64_t written_ns)
+{
+    struct stat st = file_of(1, written_ns);
+    return rz_undone_has(&st);
+}
+
+static void a_time_has_a_begin_and_an_end(void **state)
+{
+    (void)state;
+    assert_false(has(100 * S + 5));
+    rz_undone_add(100 * S + 4, 102 * S + 9);
+    assert_false(has(100 * S + 4));
+    assert_true(has(100 * S + 5));
+    assert_true(has(102 * S + 8));
+    assert_false(has(102 * S + 9));
+    assert_true(has(100 * S)); /* whole seconds: it may have been later */
+    assert_false(has(99 * S));
+    assert_true(rz_undone_made(101 * S + 1));
+    assert_false(rz_undone_made(0));
+}
+
+/* Beyond the bound nothing is taken for right that is not. */
+static void many_times(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++) {
+        rz_undone_add((200 + 2 * i) * S + 1, (201 + 2 * i) * S);
+    }
+    for (uint64_t i = 0; i < 100; i++) {
+        assert_true(has((200 + 2 * i) * S + S / 2 + 1));
+    }
+    assert_true(has(100 * S + 5));
+    assert_false(has(201 * S + S / 2)); /* between the first ones */
+    assert_false(has(500 * S + 1));
+}
+
+static void files_that_are_open(void **state)
+{
+    struct stat one = file_of(1, 0), two = file_of(2, 0);
+    (void)state;
+    assert_false(atomic_load(&rz_undone_any_open));
+    rz_undone_open(&one);
+    rz_undone_open(&one);
+    assert_true(rz_undone_is_open(&one) && !rz_undone_is_open(&two));
+    rz_undone_emptied(&two);
+    assert_true(atomic_load(&rz_undone_any_open));
+    rz_undone_emptied(&one);
+    assert_false(atomic_load(&rz_undone_any_open) || rz_undone_is_open(&one));
+    for (ino_t i = 10; i < 300; i++) {
+        struct stat more = file_of(i, 0);
+        rz_undone_open(&more);
+    }
+    assert_true(rz_undone_is_open(&two)); /* it may be one of those that had no place */
+}
+
+static void streams_of_another_host(void **state)
+{
+    struct stat one = file_of(1, 0), elsewhere = file_of(1, 0), two = file_of(2, 0);
+    (void)state;
+    elsewhere.st_dev = 8;
+    rz_undone_stream(&one);
+    assert_true(rz_undone_is_stream(&one) && rz_undone_is_stream(&elsewhere));
+    assert_false(rz_undone_is_stream(&two));
+}
+
+static void put(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void assert_has(const char *path, const char *want)
+{
+    char text[64] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fread(text, 1, sizeof(text) - 1, file), strlen(want));
+    fclose(file);
+    assert_string_equal(text, want);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * S + (uint64_t)now.tv_nsec;
+}
+
+/* What was written when is told by the times of the files. */
+static void small_files_come_back(void **state)
+{
+    static const char *const names[] = {"changed", "as-it-was", "gone", "newer"};
+    char folder[] = "/tmp/undone.XXXXXX", path[4][64];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (int i = 0; i < 4; i++) {
+        const struct timespec old[2] = {{.tv_sec = 1000 + i, .tv_nsec = 5},
+                                        {.tv_sec = 1000 + i, .tv_nsec = 5}};
+        snprintf(path[i], sizeof(path[i]), "%s/%s", folder, names[i]);
+        put(path[i], names[i]);
+        assert_int_equal(utimensat(AT_FDCWD, path[i], old, 0), 0);
+        rz_state_files_note(path[i]);
+        rz_state_files_note(path[i]);
+    }
+    rz_state_files_keep();
+    const struct timespec later[2] = {{.tv_sec = 1 << 30}, {.tv_sec = 1 << 30, .tv_nsec = 7}};
+    put(path[0], "another");
+    put(path[3], "of now");
+    rz_undone_add((UINT64_C(1) << 30) * S, (UINT64_C(1) << 30) * S + 8);
+    assert_int_equal(utimensat(AT_FDCWD, path[0], later, 0), 0);
+    assert_int_equal(unlink(path[2]), 0);
+    rz_state_files_restore(now_ns() | 1);
+    for (int i = 0; i < 4; i++) {
+        struct stat st;
+        assert_has(path[i], i == 3 ? "of now" : names[i]);
+        assert_int_equal(stat(path[i], &st), 0);
+        assert_true(i == 3 || st.st_mtim.tv_sec == 1000 + i);
+        unlink(path[i]);
+    }
+    rmdir(folder);
+}
+
+/* One beyond the bound is left alone; those that are gone make room. */
+static void more_files_than_are_kept(void **state)
+{
+    char folder[] = "/tmp/undone.XXXXXX", path[64];
+    const struct timespec later[2] = {{.tv_sec = 1 << 30}, {.tv_sec = 1 << 30, .tv_nsec = 7}};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    rz_state_files_keep(); /* those of other tests are gone */
+    for (int i = 0; i <= RZ_STATE_FILES_MAX; i++) {
+        snprintf(path, sizeof(path), "%s/%d", folder, i);
+        put(path, "old");
+        rz_state_files_note(path);
+    }
+    rz_state_files_keep();
+    for (int i = 0; i <= RZ_STATE_FILES_MAX; i++) {
+        snprintf(path, sizeof(path), "%s/%d", folder, i);
+        put(path, "new");
+        assert_int_equal(utimensat(AT_FDCWD, path, later, 0), 0);
+    }
+    rz_state_files_restore(now_ns() | 1);
+    for (int i = 0; i <= RZ_STATE_FILES_MAX; i++) {
+        snprintf(path, sizeof(path), "%s/%d", folder, i);
+        assert_has(path, i == RZ_STATE_FILES_MAX ? "new" : "old");
+        unlink(path);
+    }
+    rz_state_files_keep();
+    snprintf(path, sizeof(path), "%s/again", folder);
+    put(path, "again");
+    rz_state_files_note(path);
+    rz_state_files_keep();
+    unlink(path);
+    rz_state_files_restore(now_ns() | 1);
+    assert_has(path, "again");
+    unlink(path);
+    rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_time_has_a_begin_and_an_end), cmocka_unit_test(files_that_are_open),
+        cmocka_unit_test(streams_of_another_host),       cmocka_unit_test(small_files_come_back),
+        cmocka_unit_test(more_files_than_are_kept),      cmocka_unit_test(many_times),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
