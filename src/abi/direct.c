@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Entry points without a chapter: the binding itself implements them.
+ * Entry points without an implementation function: the binding itself implements them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "abi/entry.h"
 #include "abi/features.h"
-#include "chapter_weak.h"
+#include "impl_weak.h"
 
 /* Checks that the results, including `other`, have a place. Raises the error if one has none,
  * otherwise returns success. */

@@ -17,7 +17,7 @@
 
 #include <mpi-ext.h>
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 #define RZ_PUBLIC __attribute__((visibility("default")))
 
@@ -28,7 +28,7 @@
 /* For entry points whose time counts: the checks of their arguments are compiled into them. */
 #define RZ_HOT __attribute__((flatten))
 
-/* What an entry point with a short form (mpi/chapter.h) does in all other cases. */
+/* What an entry point with a short form (mpi/impl.h) does in all other cases. */
 #define RZ_LONG __attribute__((noinline))
 
 #define RZ_LIKELY(condition) __builtin_expect(!!(condition), 1)
@@ -172,8 +172,8 @@ static inline int rz_call_end(struct rz_call *call)
     return rz_call_finish_error(call);
 }
 
-/* Refuses a call without a chapter function. comm: of the call, if it has one, otherwise NULL.
- * Returns an error class. */
+/* Refuses a call without an implementation function. comm: of the call, if it has one, otherwise
+ * NULL. Returns an error class. */
 int rz_call_unsupported(const char *name, MPI_Comm comm);
 
 /*

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "abi/entry.h"
-#include "chapter_weak.h"
+#include "impl_weak.h"
 
 enum { VALUE_MAX = 16, LOGICAL_MAX = 16 };
 

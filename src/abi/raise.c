@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a call with an error: error handlers and roll-back run here, with no lock held and no
- * chapter on the stack. */
+ * implementation function on the stack. */
 #include "abi/entry.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "abi/features.h"
 #include "abi/reinit.h"
-#include "chapter_weak.h"
+#include "impl_weak.h"
 #include "mpi/ft/restart.h"
 
 const char *rz_error_name(int error)
@@ -21,7 +21,7 @@ const char *rz_error_name(int error)
     return NULL;
 }
 
-/* The text of an error: what the chapter or a check recorded, else the text of its class. */
+/* The text of an error: what the implementation or a check recorded, else the text of its class. */
 static void error_sentence(int error, char text[MPI_MAX_ERROR_STRING])
 {
     int length = 0;
@@ -67,8 +67,8 @@ static void print_fatal(const char *where, int error, const char *name, const ch
     }
 }
 
-/* Calls the chapter of MPI_Abort, if there is one: every process of comm ends; with comm NULL,
- * every process of the job. */
+/* Calls the implementation of MPI_Abort, if there is one: every process of comm ends; with comm
+ * NULL, every process of the job. */
 _Noreturn static void end_program(struct rz_comm *comm, int error)
 {
     if (rz_phase == RZ_PHASE_RUNNING && rzm_abort) {

@@ -2,7 +2,7 @@
 /*
  * MPIX_Reinit: the program's loop is entered again after each failure. This file has the frame to
  * which roll-backs jump, because it must stay on the stack while the loop runs, and the clean-up
- * handlers, which run before the jump; the chapter has the rest (mpi/ft/restart.h). Global restart:
+ * handlers, which run before the jump; mpi/ft has the rest (mpi/ft/restart.h). Global restart:
  * Georgakoudis, Guo, Laguna, "Reinit++", ISC 2020; the form of the call is that of its
  * implementation, the clean-up handlers are those of Laguna and others' proposal of 2016.
  */
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "abi/entry.h"
-#include "chapter_weak.h"
+#include "impl_weak.h"
 #include "mpi/ft/restart.h"
 #include "mpi/ft/reinit_async.h"
 
@@ -211,7 +211,7 @@ static int enter_point(const struct restart_point *point, int argc, char **argv,
                        : point->plain(argc, argv, how);
 }
 
-/* Calls a step of the chapter with the engine lock held. */
+/* Calls a step of the implementation with the engine lock held. */
 static int reinit_step(struct rz_call *call, int (*step)(void))
 {
     rz_call_lock(call);

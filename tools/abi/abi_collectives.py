@@ -2,7 +2,7 @@
 """The forms of collective operations: the library writes one plan for each operation, the calls that run it, start it and keep
 it follow from the tables."""
 
-import abi_chapter
+import abi_impl
 from abi_tables import wrap
 
 OPERATIONS = """
@@ -27,27 +27,27 @@ HEAD = """\
 
 def plan(tables, operation):
     """Prototype and call of the function that plans it: the arguments of the call without the communicator."""
-    types = tables.chapter_types(tables.by_name[f"MPI_{operation}"])
+    types = tables.impl_types(tables.by_name[f"MPI_{operation}"])
     assert types[-1][1].name == "comm"
     name = f"rz_coll_{operation.lower()}"
-    parameters = ["struct rz_schedule *schedule", *(abi_chapter.parameter(kind, p) for kind, p in types[:-1])]
+    parameters = ["struct rz_schedule *schedule", *(abi_impl.parameter(kind, p) for kind, p in types[:-1])]
     arguments = ["schedule", *(p.name for _, p in types[:-1])]
     return f"struct rz_schedule *{name}({', '.join(parameters)})", f"{name}({', '.join(arguments)})"
 
 
 def alone(tables, operation):
     """Prototype and call of the function that does it in a communicator of one process: the arguments of the call."""
-    types = tables.chapter_types(tables.by_name[f"MPI_{operation}"])
+    types = tables.impl_types(tables.by_name[f"MPI_{operation}"])
     name = f"rz_alone_{operation.lower()}"
-    return (f"int {name}({', '.join(abi_chapter.parameter(kind, p) for kind, p in types)})",
+    return (f"int {name}({', '.join(abi_impl.parameter(kind, p) for kind, p in types)})",
             f"{name}({', '.join(p.name for _, p in types)})")
 
 
 def short(tables, operation):
     """The same of the function that does it where few bytes go along the tree."""
-    types = tables.chapter_types(tables.by_name[f"MPI_{operation}"])
+    types = tables.impl_types(tables.by_name[f"MPI_{operation}"])
     name = f"rz_coll_short_{operation.lower()}"
-    return (f"bool {name}({', '.join(abi_chapter.parameter(kind, p) for kind, p in types)}, int *error)",
+    return (f"bool {name}({', '.join(abi_impl.parameter(kind, p) for kind, p in types)}, int *error)",
             f"{name}({', '.join(p.name for _, p in types)}, &error)")
 
 
@@ -78,7 +78,7 @@ def forms(tables):
             direct = name == f"MPI_{operation}" and operation in SHORT
             if direct:
                 before += f"    int error;\n    if ({short(tables, operation)[1]}) {{\n        return error;\n    }}\n"
-            out.append(f"\n{wrap(abi_chapter.prototype(tables, function), 100)}\n{{\n{before}"
+            out.append(f"\n{wrap(abi_impl.prototype(tables, function), 100)}\n{{\n{before}"
                        "    struct rz_schedule *schedule;\n"
                        f'    {"" if direct else "int "}error = {begin}(comm, "{name}", &schedule);\n'
                        "    if (error != MPI_SUCCESS) {\n        return error;\n    }\n"

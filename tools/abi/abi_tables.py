@@ -7,7 +7,7 @@ from pathlib import Path
 
 TABLES = Path(__file__).resolve().parents[2] / "src" / "abi" / "tables"
 
-# MPI handle type -> (struct of the chapter, kind, the ABI's null handle).
+# MPI handle type -> (struct of the implementation, kind, the ABI's null handle).
 HANDLES = {
     "MPI_Comm": ("rz_comm", "comm", "MPI_COMM_NULL"),
     "MPI_Group": ("rz_group", "group", "MPI_GROUP_NULL"),
@@ -128,14 +128,14 @@ class Function:
 
 
 class Binding:
-    """How a function reaches its chapter.
+    """How a function reaches its implementation.
 
     when: running, before (MPI_Init), world (between MPI_Init and MPI_Finalize), life (at any time,
     one thread after the other), any, tool (MPI_T: at any time, and errors are results only), or
     direct (src/abi has it whole). handles: what becomes
     of a handle argument by address: in, inout (null, or of an object that the result replaces),
-    free (nulled), one, list (of requests); without a word it is a result; large=told: the chapter's last argument says whether the large-count variant was
-    called. call: how the chapter is called, where that does not follow from the name.
+    free (nulled), one, list (of requests); without a word it is a result; large=told: the implementation's last argument says whether the large-count variant was
+    called. call: how the implementation is called, where that does not follow from the name.
     """
 
     def __init__(self, row):
@@ -185,18 +185,18 @@ class Tables:
         return re.sub(r"(?<=[a-z])_[cx]$", "", name)
 
     def stands_alone(self, name):
-        """Whether a large-count variant has a chapter function of its own: a row without a call."""
+        """Whether a large-count variant has an implementation function of its own: a row without a call."""
         found = self.bindings.get(name)
         return found is not None and not found.call and name != self.plain_name(name)
 
-    def chapter_name(self, function):
-        """MPI_Comm_dup -> rzm_comm_dup; variants share the chapter function, unless they stand alone."""
+    def impl_name(self, function):
+        """MPI_Comm_dup -> rzm_comm_dup; variants share the implementation function, unless they stand alone."""
         name = function.name
         plain = name if self.stands_alone(name) else self.plain_name(name)
         return "rzm_" + re.sub(r"^(?:MPIX?|RZ)_", "", plain).lower()
 
-    def chapter_types(self, function):
-        """How the chapter sees each parameter: a list of (kind, parameter), one for all variants.
+    def impl_types(self, function):
+        """How the implementation sees each parameter: a list of (kind, parameter), one for all variants.
 
         Kinds: comm, group, ... (a handle in), out:comm (a handle out), count, out:count,
         inout:monitor (a handle in and out), inout:count, counts, requests, plain.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
-import abi_chapter  # noqa: E402
+import abi_impl  # noqa: E402
 import abi_collectives  # noqa: E402
 import abi_constants_test  # noqa: E402
 import abi_entries  # noqa: E402
@@ -19,8 +19,8 @@ from abi_tables import Tables  # noqa: E402
 WHAT = {
     "mpi.h": abi_header.mpi,
     "mpi-ext.h": abi_header.mpi_ext,
-    "chapter_calls.h": abi_chapter.header,
-    "chapter_weak.h": abi_entries.weak,
+    "impl_calls.h": abi_impl.header,
+    "impl_weak.h": abi_entries.weak,
     "coll_plans.h": abi_collectives.plans,
     "coll_forms.c": abi_collectives.forms,
     "entries_bound.c": abi_entries.bound,

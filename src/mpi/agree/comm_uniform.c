@@ -6,7 +6,7 @@
 #include "mpi/agree/comm_uniform.h"
 
 #include "base/random.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/waiting.h"
 
 #include <stdlib.h>

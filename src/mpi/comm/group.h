@@ -5,7 +5,7 @@
 #ifndef RZ_MPI_GROUP_H
 #define RZ_MPI_GROUP_H
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 struct rz_group {
     struct rz_object object;

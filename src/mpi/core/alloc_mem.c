@@ -2,7 +2,7 @@
 /*
  * MPI_Alloc_mem: memory for the program; large blocks are on pages of their own.
  */
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 #include <stdlib.h>
 

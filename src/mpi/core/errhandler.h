@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Error handlers of communicators (of sessions: sessions.c). The struct and the predefined ones are
- * in chapter.h. */
+ * in impl.h. */
 #ifndef RZ_MPI_ERRHANDLER_H
 #define RZ_MPI_ERRHANDLER_H
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 static inline void rz_errhandler_retain(struct rz_errhandler *errhandler)
 {

@@ -5,7 +5,7 @@
  */
 #include "mpi/core/error.h"
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 #include <stdlib.h>
 

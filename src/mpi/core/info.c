@@ -4,7 +4,7 @@
 
 #include "mpi/core/errhandler.h"
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * predefined handle is a small number of the ABI. The first word tells the kind of the object and
  * that it is not freed, so that a stale or foreign handle is refused with a message.
  *
- * Each struct of a chapter that users hold a handle of has `struct rz_object object;` as its first
+ * Each struct that users hold a handle of has `struct rz_object object;` as its first
  * member: rz_comm, rz_group, rz_datatype, rz_op, rz_request, rz_matched (MPI_Message), rz_info,
  * rz_errhandler, rz_session, rz_monitor (RZ_Group_monitor).
  */
@@ -42,7 +42,7 @@ enum rz_object_kind {
 
 #define RZ_OBJECT_MAGIC UINT32_C(0x525a0b00)
 
-/* Bits of rz_object.flags, kept by the chapter that owns the kind. */
+/* Bits of rz_object.flags, kept by the module that owns the kind. */
 #define RZ_DATATYPE_COMMITTED UINT16_C(1) /* may be used in communication */
 #define RZ_DATATYPE_PERMANENT UINT16_C(2) /* predefined, but without a number in the ABI */
 #define RZ_DATATYPE_HUGE UINT16_C(4)      /* 2^31 bytes or more, from one end to the other */

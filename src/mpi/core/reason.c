@@ -2,7 +2,7 @@
 /*
  * The reason of an error: noted by the first function that knows it, shown by the entry point.
  */
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -49,7 +49,8 @@ const char *rzm_error_reason(int error_class)
     return known && reason.text[0] != '\0' ? reason.text : NULL;
 }
 
-/* Passed from a chapter to the entry point that called it (rzm_error_in_status). */
+/* Passed from an implementation function to the entry point that called it (rzm_error_in_status).
+ */
 static _Thread_local struct {
     int error;
     struct rz_comm *comm;

@@ -4,7 +4,7 @@
  */
 #include "mpi/create/hardware.h"
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 #include <sched.h>
 

@@ -4,7 +4,7 @@
  */
 #include "base/linked_list.h"
 #include "base/no_memory.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/create/service.h"
 

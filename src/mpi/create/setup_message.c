@@ -6,7 +6,7 @@
 #include "mpi/create/setup_message.h"
 
 #include "base/no_memory.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/control_message.h"
 #include "mpi/engine/epoch_check.h"
 #include "mpi/engine/hooks.h"

@@ -6,7 +6,7 @@
 #include "mpi/engine/epoch_barrier.h"
 
 #include "base/trace.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/paths.h"
 #include "mpi/engine/peer.h"

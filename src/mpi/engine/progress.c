@@ -5,7 +5,7 @@
  */
 #include "mpi/engine/progress.h"
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/hooks.h"
 #include "mpi/engine/paths.h"

@@ -6,7 +6,7 @@
 #ifndef RZ_MPI_PROGRESS_H
 #define RZ_MPI_PROGRESS_H
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/liveness.h"
 
 /* Polls transports, link and board once; returns the number of events. Never called from inside a
@@ -44,9 +44,9 @@ static inline void rz_engine_look(void)
 int rz_engine_pause(void);
 
 /*
- * Called at the start of every chapter function that communicates; one load in the common case.
- * MPI_SUCCESS, or RZM_ROLLBACK when the job rolls back to its restart point (all pending operations
- * have then ended and refer to no memory any more).
+ * Called at the start of every implementation function that communicates; one load in the common
+ * case. MPI_SUCCESS, or RZM_ROLLBACK when the job rolls back to its restart point (all pending
+ * operations have then ended and refer to no memory any more).
  */
 static inline int rz_engine_begin(void)
 {

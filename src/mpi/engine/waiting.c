@@ -7,7 +7,7 @@
 #include "mpi/engine/waiting.h"
 
 #include "base/assert.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "port/clock.h"
 #include "port/processor.h"
 

@@ -4,7 +4,7 @@
  */
 #include "mpi/flat/flat.h"
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/engine.h"
 #include "mpi/flat/flat_state.h"
 #include "port/module.h"

@@ -5,7 +5,7 @@
  */
 #include "mpi/ft/bootstrap_peers.h"
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/create/setup_message.h"
 #include "mpi/ft/bootstrap.h"
 #include "port/clock.h"

@@ -11,7 +11,7 @@
 
 #include "base/assert.h"
 #include "base/trace.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/ft/checkpoint_slot.h"
 #include "mpi/ft/checkpoint_stream.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The chapter of rhizome/checkpoint.h. Called by the entry points with the engine lock held;
- * returns as chapters do.
+ * What is behind rhizome/checkpoint.h. Called by the entry points with the engine lock held;
+ * returns as impl.h says.
  */
 #ifndef RZ_MPI_CHECKPOINT_H
 #define RZ_MPI_CHECKPOINT_H

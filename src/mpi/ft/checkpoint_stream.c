@@ -10,7 +10,7 @@
 
 #include "base/assert.h"
 #include "base/linked_list.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 #include <rhizome/checkpoint.h>
 

@@ -17,7 +17,7 @@
 
 #include "ckpt/piece.h"
 
-/* forget: what is written to the stream is discarded. Returns as chapters do. */
+/* forget: what is written to the stream is discarded. Returns as impl.h says. */
 int rz_stream_open(int id, const char *mode, bool forget, FILE **stream);
 
 /* Removes the content of the region. False: it is being written. */

@@ -5,7 +5,7 @@
  */
 #include "mpi/ft/reinit_async.h"
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/waiting.h"
 #include "port/nudge.h"
 #include "port/text.h"

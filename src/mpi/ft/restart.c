@@ -6,7 +6,7 @@
  */
 #include "mpi/ft/restart.h"
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/comm/comm.h"
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/epoch_barrier.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Global restart, for the entry points. The chapter ft implements it.
+ * Global restart, for the entry points.
  */
 #ifndef RZ_MPI_FT_H
 #define RZ_MPI_FT_H

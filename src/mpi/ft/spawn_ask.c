@@ -6,7 +6,7 @@
 
 #include "base/linked_list.h"
 #include "base/trace.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #ifndef RZ_MPI_SESSION_H
 #define RZ_MPI_SESSION_H
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/hooks.h"
 
 struct rz_session {

@@ -6,7 +6,7 @@
 #ifndef RZ_MPI_FILE_HINTS_H
 #define RZ_MPI_FILE_HINTS_H
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 enum rz_file_switch { RZ_FILE_AUTOMATIC, RZ_FILE_ENABLE, RZ_FILE_DISABLE };
 

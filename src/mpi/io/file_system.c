@@ -2,7 +2,7 @@
 /* POSIX as the bottom of files, and the errors of the system as errors of MPI. */
 #include "mpi/io/file_system.h"
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 #include <errno.h>
 

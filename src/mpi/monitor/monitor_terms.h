@@ -5,7 +5,7 @@
 #ifndef RZ_MPI_MONITOR_TERMS_H
 #define RZ_MPI_MONITOR_TERMS_H
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "proto/diagnose/diagnose.h"
 
 #define RZ_MONITOR_NAME_SIZE 64

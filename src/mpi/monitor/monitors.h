@@ -6,7 +6,7 @@
 #ifndef RZ_MPI_MONITORS_H
 #define RZ_MPI_MONITORS_H
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/hooks.h"
 
 /* Process sets, one for each monitor, by its name: the latest view. */

@@ -6,7 +6,7 @@
 #include "mpi/p2p/message.h"
 
 #include "base/no_memory.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/peer.h"
 
 #include <stdio.h>

@@ -46,7 +46,7 @@ struct rz_request *rz_p2p_new(const struct rz_p2p_message *message);
 
 extern const struct rz_request_class rz_p2p_class;
 
-/* ---- Between the files of the chapter ---- */
+/* ---- Between the files of this folder ---- */
 
 /* The kept message, already out of the matcher, meets request. Frees the message. */
 void rz_p2p_meet(struct rz_request *request, struct rz_early *message);

@@ -10,7 +10,7 @@
 
 #include "base/trace.h"
 #include "ckpt/pages.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/paths.h"
 #include "port/kill_point.h"
 #include "port/memory.h"

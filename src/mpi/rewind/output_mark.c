@@ -2,7 +2,7 @@
 /* Questions to the daemon about the output and input of this process. */
 #include "mpi/rewind/output_mark.h"
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/waiting.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "mpi/rewind/rewind_calls.h"
 
 #include "image/image.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/rewind/rewind_snapshot.h"
 

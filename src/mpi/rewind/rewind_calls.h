@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The chapter of rhizome/rewind.h. Called with the engine lock held; returns as chapters do. */
+/* What is behind rhizome/rewind.h. Called with the engine lock held; returns as impl.h says. */
 #ifndef RZ_MPI_REWIND_CALLS_H
 #define RZ_MPI_REWIND_CALLS_H
 

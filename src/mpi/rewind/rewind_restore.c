@@ -3,7 +3,7 @@
 #include "mpi/rewind/rewind_restore.h"
 
 #include "image/image.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/count_traffic.h"
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/epoch_barrier.h"

@@ -7,7 +7,7 @@
 #include "base/trace.h"
 #include "host/embedded.h"
 #include "mpi/agree/protocol_message.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/create/service.h"
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/control_message.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The short forms of calls on windows (mpi/chapter.h): the target is of this node, its memory is
+ * The short forms of calls on windows (mpi/impl.h): the target is of this node, its memory is
  * within reach of loads and stores, and nothing has happened that a call would have to report. Each
- * looks at everything that the entry point and the chapter function look at, without saying what is
- * wrong: then the long form finds it again.
+ * looks at everything that the entry point and the implementation function look at, without saying
+ * what is wrong: then the long form finds it again.
  */
 #include "mpi/engine/waiting.h"
 #include "mpi/rma/rma_direct.h"

@@ -9,7 +9,7 @@
 #ifndef RZ_MPI_TOOL_H
 #define RZ_MPI_TOOL_H
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 /* MPI_T_init_thread was called more often than MPI_T_finalize. */
 bool rz_tool_runs(void);

@@ -5,7 +5,7 @@
  * minimal; of several such grids, the sum of dimensions is minimal; of these, the largest
  * dimensions are the smallest.
  */
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The neighbours in a topology, for neighbourhood collectives: the edges that enter this process
- * and those that leave it, each numbered from 0. Their number: rz_comm_degrees in chapter.h.
+ * and those that leave it, each numbered from 0. Their number: rz_comm_degrees in impl.h.
  */
 #ifndef RZ_MPI_NEIGHBOURS_H
 #define RZ_MPI_NEIGHBOURS_H

@@ -6,7 +6,7 @@
 #ifndef RZ_MPI_ATTRIBUTE_H
 #define RZ_MPI_ATTRIBUTE_H
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 struct rz_attribute;
 

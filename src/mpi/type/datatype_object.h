@@ -5,7 +5,7 @@
 #ifndef RZ_MPI_DATATYPE_OBJECT_H
 #define RZ_MPI_DATATYPE_OBJECT_H
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 struct rz_layout; /* where the bytes lie (datatype_layout.h) */
 struct rz_attribute;

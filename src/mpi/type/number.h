@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <wchar.h>
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 /* The pairs of MPI_Type_get_value_index without a name: any value with an index of 4 or 8 bytes.
  * X(kind, struct, number of value, type of value, number of index, type of index) */

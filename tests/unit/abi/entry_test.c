@@ -15,7 +15,7 @@
 
 #include <mpi-ext.h>
 
-#include "fake_chapters.h"
+#include "fake_impl.h"
 
 static int set_up(void **state)
 {
@@ -38,7 +38,7 @@ static void assert_told(int result, int error_class, const char *words)
     assert_int_equal(fake.lock_depth, 0);
 }
 
-/* And no chapter function was called. */
+/* And no implementation function was called. */
 static void assert_refused(int result, int error_class, const char *words)
 {
     assert_told(result, error_class, words);

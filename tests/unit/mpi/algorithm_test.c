@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "fake_world.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/coll/algorithm.h"
 #include "mpi/comm/comm_hints.h"
 #include "mpi/comm/places.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "link/waits.h"
 #include "mpi/comm/comm.h"
 #include "mpi/engine/waiting.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages through the whole chapter: the epoch check, meeting, payloads inline and by token,
+/* Messages through all of p2p: the epoch check, meeting, payloads inline and by token,
  * acknowledgements, probes. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 #include <string.h>
 

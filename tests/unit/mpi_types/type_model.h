@@ -33,7 +33,7 @@ MPI_Count model_true_lb(const struct model *model);
 MPI_Count model_true_extent(const struct model *model);
 
 /*
- * A random datatype, made by the chapter, and its model. Depth: constructors around a predefined
+ * A random datatype, made by the library, and its model. Depth: constructors around a predefined
  * type. What is returned is the caller's: release a type that is not predefined.
  */
 struct rz_datatype *type_draw(struct rz_random *random, int depth, struct model *model);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "../fake_world.h"
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 #include "mpi/engine/peer.h"
 #include "mpi/p2p/early_fetch.h"
 #include "mpi/request/request.h"

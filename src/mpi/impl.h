@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contract between the entry points (src/abi) and the chapters of the library (src/mpi).
+ * The contract between the entry points (src/abi) and what they call (src/mpi).
  *
- * For each MPI function that the library has there is one chapter function, declared in
- * chapter_calls.h: rzm_comm_dup for MPI_Comm_dup, rzm_send for both MPI_Send and MPI_Send_c. A
- * function is supported when its chapter function is linked; until then its entry point reports
- * that and returns MPI_ERR_UNSUPPORTED_OPERATION. Nothing is registered anywhere.
+ * For each MPI function that the library has there is one implementation function, declared in
+ * impl_calls.h: rzm_comm_dup for MPI_Comm_dup, rzm_send for both MPI_Send and MPI_Send_c. A
+ * function is supported when its implementation function is linked; until then its entry point
+ * reports that and returns MPI_ERR_UNSUPPORTED_OPERATION. Nothing is registered anywhere.
  *
  * What the entry point has done before the call:
  *   - The state was checked (MPI_Init was called, where that is needed), and the engine lock is
@@ -29,19 +29,19 @@
  *     stores the null handle. The free functions never get a predefined object: that is an error,
  *     except for a group or error handler, where it has no effect.
  *   - The requests of MPI_Wait, MPI_Test and variants: the user's array of handles, each valid or
- *     null, which the chapter updates.
+ *     null, which the function updates.
  *   - A count or displacement that is int in one variant and MPI_Count or MPI_Aint in the other:
  *     MPI_Count. Out: MPI_Count *, which the entry point narrows for the int variant. Arrays of
  *     them: struct rz_counts.
  *   - All others as in MPI.
  *
- * A chapter function returns MPI_SUCCESS, an error class (or code), or RZM_ROLLBACK. It sets
- * outputs on success only. It never runs an error handler, never jumps, never prints: the entry
- * point does that after the chapter has unwound. The first function that knows the cause of an
- * error reports it by `return rzm_error(class, "...")`.
+ * An implementation function returns MPI_SUCCESS, an error class (or code), or RZM_ROLLBACK. It
+ * sets outputs on success only. It never runs an error handler, never jumps, never prints: the
+ * entry point does that after the function has unwound. The first function that knows the cause of
+ * an error reports it by `return rzm_error(class, "...")`.
  */
-#ifndef RZ_MPI_CHAPTER_H
-#define RZ_MPI_CHAPTER_H
+#ifndef RZ_MPI_IMPL_H
+#define RZ_MPI_IMPL_H
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -66,8 +66,8 @@ struct rz_file;
 struct rz_monitor; /* RZ_Group_monitor */
 struct rz_win;
 
-/* Returned by a chapter function when the job rolls back to its restart point; never returned to
- * the user. */
+/* Returned by an implementation function when the job rolls back to its restart point; never
+ * returned to the user. */
 #define RZM_ROLLBACK (-1)
 
 /* The largest tag, the value of the attribute MPI_TAG_UB. Negative tags are for the library's own
@@ -137,7 +137,7 @@ int rzm_error_take_cause(struct rz_comm **comm);
 int rzm_status_class(rz_status_t status);
 
 /*
- * The object of an MPI_Errhandler. The chapter of error handlers makes them; the entry points run
+ * The object of an MPI_Errhandler. core/errhandler.c makes them; the entry points run
  * them. Predefined ones (object.predefined 0x141 ARE_FATAL, 0x142 ABORT, 0x143 RETURN) have no
  * function.
  */
@@ -367,7 +367,7 @@ static inline void rz_status_set_empty(MPI_Status *status)
 }
 
 /* What a call returns that made *made (NULL: nothing) out of comm and ended with `error`. Called by
- * the entry points, so that no chapter function needs to (agree/comm_uniform.h). */
+ * the entry points, so that no implementation function needs to (agree/comm_uniform.h). */
 int rz_uniform_made(struct rz_comm *comm, int error, struct rz_comm **made);
 
 /*
@@ -393,6 +393,6 @@ bool rzm_waitany_short(MPI_Count count, MPI_Request *requests, int *indx, MPI_St
 bool rzm_testany_short(MPI_Count count, MPI_Request *requests, int *indx, int *flag,
                        MPI_Status *status);
 
-#include "mpi/chapter_calls.h"
+#include "mpi/impl_calls.h"
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chapters of one imagined process, rank 1 of 4, that note what the entry points hand them. For
- * tests of the binding. */
-#ifndef FAKE_CHAPTERS_H
-#define FAKE_CHAPTERS_H
+/* The functions of one imagined process, rank 1 of 4, that note what the entry points hand them.
+ * For tests of the binding. */
+#ifndef FAKE_IMPL_H
+#define FAKE_IMPL_H
 
-#include "mpi/chapter.h"
+#include "mpi/impl.h"
 
 struct rz_comm {
     union {
@@ -27,7 +27,7 @@ struct rz_request {
 };
 
 struct fake {
-    int calls;      /* of chapter functions that communicate */
+    int calls;      /* of implementation functions that communicate */
     int next_error; /* what the next of them returns */
     int lock_depth; /* of the engine lock */
     int lock_takings;
@@ -39,7 +39,7 @@ struct fake {
     int rollbacks;     /* how many calls are still to return RZM_ROLLBACK */
     int reinit_rounds; /* how often rz_ft_reinit_wait was called */
     int masked;        /* rz_reinit_mask */
-    bool runs_user;    /* a function of the user that a chapter called */
+    bool runs_user;    /* a function of the user that an implementation function called */
     void (*go_back)(void);
 };
 extern struct fake fake;
