@@ -630,7 +630,7 @@ static bool read_job(struct rz_gateway *gateway, const struct rz_gateway_job *m)
                                   .n_slots = m->n_slots,
                                   .verbosity = m->verbosity,
                                   .tolerant = m->tolerant,
-                                  .crowd = m->crowd,
+                                  .oversubscribed = m->oversubscribed,
                                   .folder = strdup(m->folder)};
     rz_need_memory(job->folder, "for the job");
     for (uint32_t i = 0; i < RZ_GATEWAY_SECRET_BYTES && i < m->secret_length; i++) {

@@ -25,8 +25,8 @@ struct rz_served_job {
     uint32_t protocol; /* enum rz_gateway_protocol */
     uint64_t id;
     uint32_t node, n_nodes, n_ranks, n_slots, verbosity;
-    bool tolerant; /* the programs handle failures, as the user says */
-    bool crowd;    /* the ranks outnumber the processors */
+    bool tolerant;       /* the programs handle failures, as the user says */
+    bool oversubscribed; /* the ranks outnumber the processors */
     char secret[2 * RZ_GATEWAY_SECRET_BYTES + 1]; /* in hexadecimal; its processes alone know it */
     char *folder;                                 /* exists; its contents end with the node */
 };

@@ -277,7 +277,7 @@ static void add_for_open_mpi(const struct rz_gateway *gateway, struct rz_gateway
         /* Connections that are needed first after a failure do not always come up. */
         rz_gateway_add_text(texts, "OMPI_MCA_mpi_preconnect_all=1");
     }
-    if (gateway->job.crowd) { /* as its own launcher does */
+    if (gateway->job.oversubscribed) { /* as its own launcher does */
         rz_gateway_add_text(texts, "OMPI_MCA_mpi_yield_when_idle=1");
     }
     for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {

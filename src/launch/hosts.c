@@ -330,7 +330,7 @@ static void look_at_hosts(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_hosts *hosts = arg;
     rz_time now = rz_clock_now(), passed = now - hosts->looked;
-    bool crowded = rz_processors_crowded();
+    bool busy = rz_processors_busy();
     (void)fd, (void)what;
     hosts->looked = now;
     if (hosts->paused) {
@@ -346,7 +346,7 @@ static void look_at_hosts(evutil_socket_t fd, short what, void *arg)
     for (uint32_t i = 0; i < count(hosts) && !hosts->ending; i++) {
         struct host *host = &hosts->all[i];
         bool waits = host->remote && !host->here && !host->failed;
-        if (waits && crowded) {
+        if (waits && busy) {
             host->ordered += passed / 4 * 3; /* agents here may wait for a processor */
         }
         if (waits && host->parent != RZ_ID_NONE && !hosts->all[host->parent].here) {

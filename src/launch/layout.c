@@ -380,7 +380,7 @@ void rz_layout_place(struct rz_launch_layout *layout, uint32_t n_ranks, enum rz_
     free(nodes);
 }
 
-uint32_t rz_layout_crowded_node(const struct rz_launch_layout *layout, uint32_t *n_ranks)
+uint32_t rz_layout_overfull_node(const struct rz_launch_layout *layout, uint32_t *n_ranks)
 {
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
         *n_ranks = 0;

@@ -57,7 +57,7 @@ uint64_t rz_layout_slots(const struct rz_launch_layout *layout);
 void rz_layout_place(struct rz_launch_layout *layout, uint32_t n_ranks, enum rz_place_by by);
 
 /* A node that starts with more ranks than it has cores, or RZ_ID_NONE. */
-uint32_t rz_layout_crowded_node(const struct rz_launch_layout *layout, uint32_t *n_ranks);
+uint32_t rz_layout_overfull_node(const struct rz_launch_layout *layout, uint32_t *n_ranks);
 void rz_layout_clear(struct rz_launch_layout *layout);
 
 #endif

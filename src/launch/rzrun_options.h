@@ -100,7 +100,7 @@ struct rz_rzrun_options {
     bool restarts_given, rewind_output_given, seed_given, silence_given, spool_given;
     bool with_ft;         /* programs of another MPI handle failures */
     bool accept_failures; /* they do not affect the exit status of a job that ends */
-    bool crowd;           /* the ranks outnumber the processors (rzrun_settle.c) */
+    bool oversubscribed;  /* the ranks outnumber the processors (rzrun_settle.c) */
     bool lost_together;
     bool oversubscribe, label, progress, story;
     bool slots_limit; /* slots bind, at the start and after failures */

@@ -86,7 +86,7 @@ static void settle_ranks(struct rz_rzrun_options *options)
  * all processes. Of agreements that is a star within the nodes (RZ_AGREE_TREE); the user's own
  * choice has precedence.
  */
-static void settle_crowd(struct rz_rzrun_options *options)
+static void settle_oversubscription(struct rz_rzrun_options *options)
 {
     uint64_t places = rz_layout_slots(&options->layout);
     const char *chosen = getenv("RZ_AGREE_TREE");
@@ -94,8 +94,8 @@ static void settle_crowd(struct rz_rzrun_options *options)
     if (!options->named) {
         places = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     }
-    options->crowd = places && options->n_ranks > places;
-    if (!chosen && options->crowd) {
+    options->oversubscribed = places && options->n_ranks > places;
+    if (!chosen && options->oversubscribed) {
         chosen = "star";
     }
     if (!chosen) {
@@ -140,7 +140,7 @@ static void check_binding(const struct rz_rzrun_options *options)
     if (!options->bind_to_core || options->oversubscribe) {
         return;
     }
-    node = rz_layout_crowded_node(&options->layout, &n_ranks);
+    node = rz_layout_overfull_node(&options->layout, &n_ranks);
     if (node == RZ_ID_NONE) {
         return;
     }
@@ -209,7 +209,7 @@ static void settle_layout(struct rz_rzrun_options *options)
     rz_layout_spare(&options->layout, options->n_spares);
     settle_ranks(options);
     settle_rankfile(options);
-    settle_crowd(options);
+    settle_oversubscription(options);
     rz_layout_divide_cores(&options->layout, cores_of_machine(options));
     rz_layout_place(&options->layout, options->n_ranks, options->map_by);
     check_binding(options);

@@ -44,7 +44,8 @@ uint32_t rz_session_job_flags(const struct rz_launch_session *session)
            (session->switch_fd >= 0 ? RZ_JOB_ONE_MACHINE : 0) |
            (options->rank_stdout == RZ_STDOUT_PTY ? RZ_JOB_PTY : 0) |
            (options->mpi == RZ_MPI_PMIX ? RZ_JOB_PMIX : 0) | (tolerant ? RZ_JOB_TOLERANT : 0) |
-           (options->mpi == RZ_MPI_PMI1 ? RZ_JOB_PMI1 : 0) | (options->crowd ? RZ_JOB_CROWD : 0) |
+           (options->mpi == RZ_MPI_PMI1 ? RZ_JOB_PMI1 : 0) |
+           (options->oversubscribed ? RZ_JOB_OVERSUBSCRIBED : 0) |
            (options->rewind ? RZ_JOB_REWIND : 0) |
            (options->rewind_or_abort ? RZ_JOB_REWIND_OR_ABORT : 0) |
            (session->attempts->report ? RZ_JOB_TRAFFIC : 0) |

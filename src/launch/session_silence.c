@@ -131,7 +131,7 @@ static void look_at_start(struct rz_launch_session *session, rz_time passed)
     const char *missing = session->hosts ? rz_hosts_missing(session->hosts) : "";
     uint32_t n = session->options->layout.n_nodes;
     /* The daemon's process is not known before it reports. */
-    char state = rz_processors_crowded() ? 'R' : 0;
+    char state = rz_processors_busy() ? 'R' : 0;
     if (rz_silent_look(&session->start, passed, state) < session->options->start_timeout) {
         return;
     }

@@ -54,7 +54,7 @@ static inline enum rz_process_state rz_board_state(uint64_t word)
 
 #define RZ_BOARD_OWN_NAMES 16u /* each node has a host name of its own, also on one machine */
 
-#define RZ_BOARD_CROWD                                                                             \
+#define RZ_BOARD_OVERSUBSCRIBED                                                                    \
     128u /* the ranks of the job outnumber its processors: the same on all nodes */
 #define RZ_BOARD_NO_REPAIR 2u /* failures are errors, also inside MPIX_Reinit */
 #define RZ_BOARD_NO_FT 4u     /* the first failure ends the job: no state must outlive one */

@@ -13,8 +13,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* More threads than this for each processor are a crowd. */
-#define CROWD 4
+/* Processors with more threads than this for each are busy. */
+#define BUSY 4
 
 static uint32_t milli(const char *quota, const char *period)
 {
@@ -67,7 +67,7 @@ uint64_t rz_processor_losses(void)
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
 }
 
-bool rz_processors_crowded(void)
+bool rz_processors_busy(void)
 {
     long ready = 0, processors = sysconf(_SC_NPROCESSORS_ONLN);
     FILE *f = fopen("/proc/loadavg", "re");
@@ -76,5 +76,5 @@ bool rz_processors_crowded(void)
         fclose(f);
         ready = told ? ready : 0;
     }
-    return processors > 0 && ready > CROWD * processors;
+    return processors > 0 && ready > BUSY * processors;
 }

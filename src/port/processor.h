@@ -27,7 +27,7 @@ uint32_t rz_processor_quota_in(const char *groups_file, const char *folder);
 
 /* Whether a new process of this machine waits long for a processor: several threads for each
  * processor are ready to run (/proc/loadavg). false: unknown. */
-bool rz_processors_crowded(void);
+bool rz_processors_busy(void);
 
 /* A counter that grows each time the calling thread loses its processor to another one although it
  * could run. */

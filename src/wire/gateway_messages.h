@@ -30,8 +30,8 @@ enum rz_client_state { RZ_CLIENT_CONNECTED, RZ_CLIENT_FINALIZED, RZ_CLIENT_STATE
 #define RZ_GATEWAY_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     /* daemon -> gateway */ \
     MESSAGE(JOB, job) U32(version) U32(protocol) U64(job) U32(node) U32(n_nodes) U32(n_ranks) U32(n_slots) U32(verbosity) \
-        U32(tolerant) U32(crowd) BYTES(secret) TEXT(folder) BYTES(placement) BYTES(programs) \
-        END(JOB, job) /* first; crowd: more ranks than processors; secret: of the job, which its processes alone \
+        U32(tolerant) U32(oversubscribed) BYTES(secret) TEXT(folder) BYTES(placement) BYTES(programs) \
+        END(JOB, job) /* first; oversubscribed: more ranks than processors; secret: of the job, which its processes alone \
            may know; folder: scratch; placement, \
            programs: of each rank, u32 */ \
     MESSAGE(PROCESS_STARTED, process_started) U32(rank) U32(incarnation) U32(pid) END(PROCESS_STARTED, process_started) \

@@ -18,7 +18,7 @@
 
 /* Both last longer by this factor where processes wait long for a processor: rzrun and the daemons
  * that it tells last do, too. It matters only until the first heartbeat, or probe. */
-#define CROWDED_FACTOR 8
+#define BUSY_FACTOR 8
 
 /* The number of probe intervals a suspected member has for its refutation (as in memberlist). */
 #define SWIM_SUSPICION_MULT 4
@@ -32,7 +32,7 @@ RZ_PROTOCOL(swim, RZ_PROTOCOL_SWIM);
 
 static rz_time slack(rz_time usual)
 {
-    return rz_processors_crowded() ? CROWDED_FACTOR * usual : usual;
+    return rz_processors_busy() ? BUSY_FACTOR * usual : usual;
 }
 
 static void ring_open(struct rz_core *core, const struct rz_daemon_job *job, uint32_t view,

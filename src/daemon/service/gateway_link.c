@@ -140,7 +140,7 @@ static rz_status_t send_job(struct rz_gateway_link *link)
                           .n_slots = job->n_slots,
                           .verbosity = job->verbosity,
                           .tolerant = (job->flags & RZ_JOB_TOLERANT) != 0,
-                          .crowd = (job->flags & RZ_JOB_CROWD) != 0,
+                          .oversubscribed = (job->flags & RZ_JOB_OVERSUBSCRIBED) != 0,
                           .secret = secret,
                           .secret_length = sizeof(secret),
                           .folder = job->scratch,

@@ -84,7 +84,7 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     bool one_machine = job->flags & RZ_JOB_ONE_MACHINE;
     board->flags = (rz_job_single_host(job) || one_machine ? RZ_BOARD_ONE_HOST : 0) |
                    (one_machine ? RZ_BOARD_OWN_NAMES : 0) |
-                   (job->flags & RZ_JOB_CROWD ? RZ_BOARD_CROWD : 0) |
+                   (job->flags & RZ_JOB_OVERSUBSCRIBED ? RZ_BOARD_OVERSUBSCRIBED : 0) |
                    (job->flags & RZ_JOB_REWIND ? RZ_BOARD_REWIND : 0) |
                    (job->flags & RZ_JOB_TRAFFIC ? RZ_BOARD_TRAFFIC : 0) |
                    (job->flags & RZ_JOB_REPAIR_NEVER ? RZ_BOARD_NO_REPAIR : 0);

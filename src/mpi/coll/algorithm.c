@@ -114,69 +114,86 @@ struct rule {
  * processors, and long vectors there, by the number of messages and bytes between nodes
  * (docs/decisions/0033-leaders-per-node.md). */
 static const struct rule built_in[RZ_COLL_OPERATIONS][RULES_MAX] = {
-    [RZ_COLL_BARRIER] = {{.algorithm = RZ_COLL_DISSEMINATION, .ranks_min = 1},
-                         {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
-                         {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
-                         {.algorithm = RZ_COLL_CELLS, .ranks_min = 2},
-                         {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1}},
+    [RZ_COLL_BARRIER] =
+        {{.algorithm = RZ_COLL_DISSEMINATION, .ranks_min = 1},
+         {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_OVERSUBSCRIBED},
+         {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_OVERSUBSCRIBED_NODE},
+         {.algorithm = RZ_COLL_CELLS, .ranks_min = 2},
+         {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1}},
     [RZ_COLL_BCAST] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
-                       {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
+                       {.algorithm = RZ_COLL_FLAT,
+                        .ranks_min = 3,
+                        .where = RZ_COLL_OVERSUBSCRIBED_NODE},
                        {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1}},
     [RZ_COLL_ALLGATHER] =
         {{.algorithm = RZ_COLL_BRUCK, .ranks_min = 1},
-         {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
-         {.algorithm = RZ_COLL_DIRECT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
+         {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_OVERSUBSCRIBED},
+         {.algorithm = RZ_COLL_DIRECT, .ranks_min = 3, .where = RZ_COLL_OVERSUBSCRIBED_NODE},
          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1},
          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 1, .bytes_min = 32769},
-         {.algorithm = RZ_COLL_FLAT, .ranks_min = 16, .where = RZ_COLL_CROWD_NODE},
+         {.algorithm = RZ_COLL_FLAT, .ranks_min = 16, .where = RZ_COLL_OVERSUBSCRIBED_NODE},
          {.algorithm = RZ_COLL_DIRECT,
           .ranks_min = 16,
           .part_min = 8192,
-          .where = RZ_COLL_CROWD_NODE},
-         {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1, .where = RZ_COLL_CROWD},
+          .where = RZ_COLL_OVERSUBSCRIBED_NODE},
+         {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1, .where = RZ_COLL_OVERSUBSCRIBED},
          {.algorithm = RZ_COLL_RING, .ranks_min = 1, .part_min = 131072, .where = RZ_COLL_NODES},
          {.algorithm = RZ_COLL_CELLS, .ranks_min = 2}},
     [RZ_COLL_ALLTOALL] = {{.algorithm = RZ_COLL_DIRECT, .ranks_min = 1},
-                          {.algorithm = RZ_COLL_FLAT, .ranks_min = 12, .where = RZ_COLL_CROWD_NODE},
+                          {.algorithm = RZ_COLL_FLAT,
+                           .ranks_min = 12,
+                           .where = RZ_COLL_OVERSUBSCRIBED_NODE},
                           {.algorithm = RZ_COLL_DIRECT, .ranks_min = 32, .bytes_min = 257},
                           {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1},
                           {.algorithm = RZ_COLL_DIRECT, .ranks_min = 1, .bytes_min = 513},
                           {.algorithm = RZ_COLL_FLAT,
                            .ranks_min = 64,
                            .bytes_min = 257,
-                           .where = RZ_COLL_CROWD_NODE},
+                           .where = RZ_COLL_OVERSUBSCRIBED_NODE},
                           {.algorithm = RZ_COLL_DIRECT, .ranks_min = 64, .bytes_min = 2049},
                           {.algorithm = RZ_COLL_CELLS, .ranks_min = 2}},
     [RZ_COLL_REDUCE] =
         {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1, .where = RZ_COLL_COMMUTES | RZ_COLL_LOOSE},
-         {.algorithm = RZ_COLL_TREE, .ranks_min = 1, .where = RZ_COLL_CROWD},
+         {.algorithm = RZ_COLL_TREE, .ranks_min = 1, .where = RZ_COLL_OVERSUBSCRIBED},
          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 8, .part_min = 8192},
-         {.algorithm = RZ_COLL_TREE, .ranks_min = 64, .part_min = 8192, .where = RZ_COLL_CROWD},
+         {.algorithm = RZ_COLL_TREE,
+          .ranks_min = 64,
+          .part_min = 8192,
+          .where = RZ_COLL_OVERSUBSCRIBED},
          {.algorithm = RZ_COLL_TREE, .ranks_min = 1, .part_min = 8192, .where = RZ_COLL_NODES},
          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1, .part_min = 8192},
          {.algorithm = RZ_COLL_TREE,
           .ranks_min = 1,
           .part_min = 8192,
-          .where = RZ_COLL_CROWD | RZ_COLL_NODES}},
+          .where = RZ_COLL_OVERSUBSCRIBED | RZ_COLL_NODES}},
     [RZ_COLL_ALLREDUCE] =
         {{.algorithm = RZ_COLL_DOUBLING, .ranks_min = 1},
-         {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
-         {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
+         {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_OVERSUBSCRIBED},
+         {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_OVERSUBSCRIBED_NODE},
          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1},
-         {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .bytes_min = 32769, .where = RZ_COLL_CROWD},
+         {.algorithm = RZ_COLL_TREE,
+          .ranks_min = 3,
+          .bytes_min = 32769,
+          .where = RZ_COLL_OVERSUBSCRIBED},
          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192},
-         {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .part_min = 8193, .where = RZ_COLL_CROWD_NODE},
+         {.algorithm = RZ_COLL_FLAT,
+          .ranks_min = 3,
+          .part_min = 8193,
+          .where = RZ_COLL_OVERSUBSCRIBED_NODE},
          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 24576},
          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 12, .part_min = 8192},
-         {.algorithm = RZ_COLL_TREE, .ranks_min = 64, .part_min = 8192, .where = RZ_COLL_CROWD},
+         {.algorithm = RZ_COLL_TREE,
+          .ranks_min = 64,
+          .part_min = 8192,
+          .where = RZ_COLL_OVERSUBSCRIBED},
          {.algorithm = RZ_COLL_TREE, .ranks_min = 1, .part_min = 8192, .where = RZ_COLL_NODES},
          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1, .part_min = 8192},
          {.algorithm = RZ_COLL_HALVING, .ranks_min = 1, .part_min = 8192, .where = RZ_COLL_NODES},
          {.algorithm = RZ_COLL_TREE,
           .ranks_min = 1,
           .part_min = 8192,
-          .where = RZ_COLL_CROWD | RZ_COLL_NODES},
+          .where = RZ_COLL_OVERSUBSCRIBED | RZ_COLL_NODES},
          {.algorithm = RZ_COLL_CELLS, .ranks_min = 2}},
     [RZ_COLL_REDUCE_SCATTER] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
                                 {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192}},
@@ -209,13 +226,13 @@ static bool applies(const struct rule *rule, unsigned needed, MPI_Count bytes, i
 static unsigned traits_of_comm(struct rz_comm *comm)
 {
     int ranks = comm->group->size;
-    enum rz_crowd crowd = rz_comm_crowd(comm);
+    enum rz_oversubscribed oversubscribed = rz_comm_oversubscribed(comm);
     enum rz_grouping grouping = rz_comm_grouping(comm);
     bool loose = rz_comm_hint(rz_comm_whole(comm), RZ_HINT_REPRODUCIBLE);
     return ((ranks & (ranks - 1)) == 0 ? (unsigned)RZ_COLL_POWER : 0U) |
            (loose ? (unsigned)RZ_COLL_LOOSE : 0U) |
-           (crowd != RZ_CROWD_NONE ? (unsigned)RZ_COLL_CROWD : 0U) |
-           (crowd == RZ_CROWD_NODE ? (unsigned)RZ_COLL_CROWD_NODE : 0U) |
+           (oversubscribed != RZ_OVERSUBSCRIBED_NONE ? (unsigned)RZ_COLL_OVERSUBSCRIBED : 0U) |
+           (oversubscribed == RZ_OVERSUBSCRIBED_NODE ? (unsigned)RZ_COLL_OVERSUBSCRIBED_NODE : 0U) |
            (grouping >= RZ_GROUPING_NODES ? (unsigned)RZ_COLL_NODES : 0U) |
            (grouping >= RZ_GROUPING_BLOCKS ? (unsigned)RZ_COLL_BLOCKS : 0U);
 }

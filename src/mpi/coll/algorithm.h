@@ -58,13 +58,13 @@ enum rz_coll_trait {
     RZ_COLL_COMMUTES = 1 << 3, /* operands may change places */
     RZ_COLL_CELLED = 1 << 8,   /* the parts of all ranks fit into cells (cells.h) */
     /* Of the communicator: */
-    RZ_COLL_POWER = 1 << 4,      /* the number of ranks is a power of two */
-    RZ_COLL_LOOSE = 1 << 5,      /* the hint rz_reproducible is false: results may depend on the
-                                    algorithm */
-    RZ_COLL_CROWD = 1 << 6,      /* ranks outnumber processors */
-    RZ_COLL_CROWD_NODE = 1 << 7, /* and all are on one node */
-    RZ_COLL_NODES = 1 << 9,      /* several nodes, and one of them has several ranks */
-    RZ_COLL_BLOCKS = 1 << 10,    /* and each node has a block of ranks (leaders.h) */
+    RZ_COLL_POWER = 1 << 4,          /* the number of ranks is a power of two */
+    RZ_COLL_LOOSE = 1 << 5,          /* the hint rz_reproducible is false: results may depend on the
+                                        algorithm */
+    RZ_COLL_OVERSUBSCRIBED = 1 << 6, /* ranks outnumber processors */
+    RZ_COLL_OVERSUBSCRIBED_NODE = 1 << 7, /* and all are on one node */
+    RZ_COLL_NODES = 1 << 9,               /* several nodes, and one of them has several ranks */
+    RZ_COLL_BLOCKS = 1 << 10,             /* and each node has a block of ranks (leaders.h) */
     /* Of both: each node may reduce its values first, because it has a block of ranks, or operands
      * may change places and results may depend on the algorithm. */
     RZ_COLL_NODE_VALUES = 1 << 11

@@ -259,7 +259,7 @@ static int await_or_fail(struct exchange *e)
 /* Not all parts were here: waits for the others. */
 static int await_parts(struct exchange *e)
 {
-    for (int i = 0; i < LOOKS && !rz_engine.waiting.crowded; i++) {
+    for (int i = 0; i < LOOKS && !rz_engine.waiting.oversubscribed; i++) {
         if (all_here(e)) {
             return MPI_SUCCESS;
         }

@@ -101,7 +101,7 @@ bool rz_leaders_find(struct rz_schedule *schedule, int root, struct rz_leaders *
         .here = {.n = nodes->begin[node + 1] - begin, .rank = nodes->ranks + begin},
         .across = {.n = nodes->n, .place = node, .rank = nodes->first},
         .root = nodes->node[root],
-        .flat = rz_comm_crowd(comm) != RZ_CROWD_NONE,
+        .flat = rz_comm_oversubscribed(comm) != RZ_OVERSUBSCRIBED_NONE,
         .by_node = nodes->ranks,
         .begin = nodes->begin,
     };

@@ -28,11 +28,11 @@ enum rz_context_offset {
     RZ_CONTEXT_OFFSET_ROOM = 8 /* a power of two: these bits of an id are the offset's */
 };
 
-enum rz_crowd {
-    RZ_CROWD_UNKNOWN,
-    RZ_CROWD_NONE, /* or not all members know where the others are */
-    RZ_CROWD_NODE, /* all members are on one node */
-    RZ_CROWD_NODES /* on several */
+enum rz_oversubscribed {
+    RZ_OVERSUBSCRIBED_UNKNOWN,
+    RZ_OVERSUBSCRIBED_NONE, /* or not all members know where the others are */
+    RZ_OVERSUBSCRIBED_NODE, /* all members are on one node */
+    RZ_OVERSUBSCRIBED_NODES /* on several */
 };
 
 enum rz_grouping {
@@ -79,7 +79,7 @@ struct rz_comm {
     bool unshared; /* no other process has it: the MPI_COMM_WORLD of a process that replaces a
                       failed one, revoked from the start */
     bool met; /* made by processes without a common communicator: spawn, connect, accept, join */
-    enum rz_crowd crowd; /* places.h */
+    enum rz_oversubscribed oversubscribed; /* places.h */
     enum rz_grouping grouping;
     struct rz_comm_cells cells;
     bool collectives_failed; /* a member is known to have failed: only collective operations that

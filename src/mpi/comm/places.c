@@ -27,23 +27,23 @@ static bool all_are_known(const struct rz_comm *comm)
     return true;
 }
 
-static enum rz_crowd look_for_crowd(const struct rz_comm *comm)
+static enum rz_oversubscribed look_for_oversubscription(const struct rz_comm *comm)
 {
-    if (!(rz_engine.board->flags & RZ_BOARD_CROWD) || !all_are_known(comm)) {
-        return RZ_CROWD_NONE;
+    if (!(rz_engine.board->flags & RZ_BOARD_OVERSUBSCRIBED) || !all_are_known(comm)) {
+        return RZ_OVERSUBSCRIBED_NONE;
     }
     for (int i = 0; i < comm->group->size; i++) {
         if (home_of_rank(comm, i) != home_of_rank(comm, 0)) {
-            return RZ_CROWD_NODES;
+            return RZ_OVERSUBSCRIBED_NODES;
         }
     }
-    return RZ_CROWD_NODE;
+    return RZ_OVERSUBSCRIBED_NODE;
 }
 
-enum rz_crowd rz_comm_look_for_crowd(struct rz_comm *comm)
+enum rz_oversubscribed rz_comm_look_for_oversubscription(struct rz_comm *comm)
 {
-    comm->crowd = look_for_crowd(comm);
-    return comm->crowd;
+    comm->oversubscribed = look_for_oversubscription(comm);
+    return comm->oversubscribed;
 }
 
 /* Whether the nodes have blocks of 2^k consecutive ranks, the last one perhaps fewer. of_node: how

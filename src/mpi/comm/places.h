@@ -13,10 +13,12 @@
 #include "mpi/comm/comm.h"
 
 /* Whether the ranks of the job outnumber its processors, and where the members are. */
-enum rz_crowd rz_comm_look_for_crowd(struct rz_comm *comm);
-static inline enum rz_crowd rz_comm_crowd(struct rz_comm *comm)
+enum rz_oversubscribed rz_comm_look_for_oversubscription(struct rz_comm *comm);
+static inline enum rz_oversubscribed rz_comm_oversubscribed(struct rz_comm *comm)
 {
-    return comm->crowd != RZ_CROWD_UNKNOWN ? comm->crowd : rz_comm_look_for_crowd(comm);
+    return comm->oversubscribed != RZ_OVERSUBSCRIBED_UNKNOWN
+               ? comm->oversubscribed
+               : rz_comm_look_for_oversubscription(comm);
 }
 
 /* How the members lie on nodes. */

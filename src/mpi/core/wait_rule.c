@@ -9,8 +9,8 @@
 #define WAKE_MAX RZ_MILLISECOND
 #define YIELD_MAX (8 * RZ_MILLISECOND)
 
-/* Where rounds decide and the ranks are not crowded (several threads, and sleepless ranks): the
- * number of rounds, and after how many the lock and the processor are given away. */
+/* Where rounds decide and the ranks are not oversubscribed (several threads, and sleepless ranks):
+ * the number of rounds, and after how many the lock and the processor are given away. */
 enum { ROUNDS_MAX = 1000, ROUNDS_PER_YIELD = 32 };
 
 /* Then the processor is given away so many times before the call sleeps. */
@@ -111,7 +111,7 @@ static enum rz_wait_step counted_shared(const struct rz_wait_rule *rule, uint32_
 enum rz_wait_step rz_wait_counted(const struct rz_wait_rule *rule, struct rz_wait_course *course)
 {
     uint32_t idle = ++course->idle;
-    if (rule->crowded) {
+    if (rule->oversubscribed) {
         return yield_or_sleep(rule, idle);
     }
     if (rule->shared && !rule->sleepless) {

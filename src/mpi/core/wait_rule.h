@@ -44,7 +44,7 @@
 
 /* The rule's state in a process. */
 struct rz_wait_rule {
-    bool crowded;                 /* the ranks of this machine outnumber their processors */
+    bool oversubscribed;          /* the ranks of this machine outnumber their processors */
     bool sleepless;               /* never sleeps (rzrun --wait yield) */
     bool shared;                  /* the processor was found to be shared with awaited processes */
     unsigned hits;                /* the measure of sharing: 0 .. RZ_WAIT_HITS_MAX */
@@ -88,7 +88,7 @@ bool rz_wait_yields_cheaply(const struct rz_wait_rule *rule);
 /* Whether most waits end before they sleep. */
 static inline bool rz_wait_sleeps_seldom(const struct rz_wait_rule *rule)
 {
-    return !rule->crowded && !rule->shared;
+    return !rule->oversubscribed && !rule->shared;
 }
 
 /* Whether time decides, and not the number of rounds. several: other threads of this process are
@@ -96,7 +96,8 @@ static inline bool rz_wait_sleeps_seldom(const struct rz_wait_rule *rule)
 static inline bool rz_wait_by_time(const struct rz_wait_rule *rule,
                                    const struct rz_wait_course *course, bool several)
 {
-    return !(rule->crowded || rule->sleepless || several) && (!rule->shared || course->probes);
+    return !(rule->oversubscribed || rule->sleepless || several) &&
+           (!rule->shared || course->probes);
 }
 
 /* A further round brought no event, and time decides: whether the clock is to be read. */

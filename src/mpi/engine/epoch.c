@@ -77,5 +77,5 @@ void rz_epoch_enter(void)
     for (uint32_t slot = 0; slot < info->n_slots; slot++) {
         refresh(slot);
     }
-    rz_liveness_count_crowd();
+    rz_liveness_count_ranks_here();
 }

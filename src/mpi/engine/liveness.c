@@ -225,7 +225,7 @@ void rz_liveness_look(bool ours)
     }
     rz_liveness.news_settled = left ? 0 : news;
     if (spawned) {
-        rz_liveness_count_crowd();
+        rz_liveness_count_ranks_here();
     }
 }
 
@@ -266,7 +266,7 @@ static uint32_t shared_processors(void)
     return processors > 0 ? processors : rz_processor_count();
 }
 
-void rz_liveness_count_crowd(void)
+void rz_liveness_count_ranks_here(void)
 {
     /* Nodes whose processes are bound share no processors. */
     bool one_host =
@@ -277,8 +277,9 @@ void rz_liveness_count_crowd(void)
         bool runs = rz_board_incarnation(word) > 0 && rz_board_state(word) != RZ_PROCESS_ENDED;
         here += runs && (one_host || rz_board_node(word) == rz_engine.info->node);
     }
-    bool crowded = here > shared_processors() || rz_processor_quota_milli() < WHOLE_PROCESSOR;
+    bool oversubscribed =
+        here > shared_processors() || rz_processor_quota_milli() < WHOLE_PROCESSOR;
     /* A thread that waits for the engine's lock reads it. */
-    __atomic_store_n(&rz_engine.waiting.crowded, crowded, __ATOMIC_RELAXED);
+    __atomic_store_n(&rz_engine.waiting.oversubscribed, oversubscribed, __ATOMIC_RELAXED);
     rz_doorbell_spare(rz_engine.info->doorbell, rz_wait_sleeps_seldom(&rz_engine.waiting));
 }

@@ -101,6 +101,6 @@ void rz_liveness_list_failed(uint32_t process);
 
 /* Counts processes and processors: with more processes than processors, a waiting process that
  * spins keeps the awaited one from running. */
-void rz_liveness_count_crowd(void);
+void rz_liveness_count_ranks_here(void);
 
 #endif

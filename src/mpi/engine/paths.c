@@ -77,7 +77,7 @@ void rz_paths_open_wanted(void)
  */
 static bool both_have_time(void)
 {
-    return !rz_engine.waiting.crowded && !rz_engine.waiting.shared;
+    return !rz_engine.waiting.oversubscribed && !rz_engine.waiting.shared;
 }
 
 /* A roll-back takes memory back at once, and does not wait for a sender that writes there. */

@@ -68,7 +68,8 @@ static void lock_take_queued(void)
 {
     atomic_fetch_add(&queued, 1);
     bool taken = false;
-    int rounds = __atomic_load_n(&rz_engine.waiting.crowded, __ATOMIC_RELAXED) ? 0 : LOCK_ROUNDS;
+    int rounds =
+        __atomic_load_n(&rz_engine.waiting.oversubscribed, __ATOMIC_RELAXED) ? 0 : LOCK_ROUNDS;
     for (int i = 0; i < rounds && !taken; i++) {
         relax();
         taken = pthread_mutex_trylock(&lock) == 0;

@@ -80,7 +80,7 @@ void rz_engine_yield(void);
 static inline bool rz_engine_yields(void)
 {
     const struct rz_wait_rule *rule = &rz_engine.waiting;
-    return rule->crowded || (rule->shared && rz_wait_yields_cheaply(rule));
+    return rule->oversubscribed || (rule->shared && rz_wait_yields_cheaply(rule));
 }
 
 #endif

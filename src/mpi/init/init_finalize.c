@@ -66,7 +66,7 @@ static int look_at_wait(void)
     const char *way = getenv(RZ_WAIT_ENVIRONMENT);
     bool sleepless = way && strcmp(way, "yield") == 0;
     rz_wait_rule_init(&rz_engine.waiting, sleepless);
-    rz_engine.waiting.crowded = true; /* until the ranks have been counted */
+    rz_engine.waiting.oversubscribed = true; /* until the ranks have been counted */
     return sleepless || !way || *way == '\0' || strcmp(way, "auto") == 0
                ? MPI_SUCCESS
                : rzm_error(MPI_ERR_OTHER, RZ_WAIT_ENVIRONMENT " is '%s', not auto or yield", way);

@@ -142,7 +142,7 @@ bool rz_rma_share_serve(struct rz_win *win)
 
 static bool is_row(const struct rz_rma_call *call, const struct rz_rma_operation *operation)
 {
-    return call->win->serves_requests && !rz_engine.waiting.crowded &&
+    return call->win->serves_requests && !rz_engine.waiting.oversubscribed &&
            operation->what <= RZ_RMA_GET && operation->shape.contiguous &&
            rz_rma_bytes(operation) >= SHARE_MIN &&
            (uint64_t)rz_rma_bytes(operation) / PIECE_BYTES < UINT32_MAX;

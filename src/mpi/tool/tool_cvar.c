@@ -46,7 +46,7 @@ static uint64_t fault_tolerance(void)
 static uint64_t spin(void)
 {
     const struct rz_wait_rule *rule = &rz_engine.waiting;
-    return rule->crowded || rule->shared ? 0 : rz_wait_spin_ns(rule);
+    return rule->oversubscribed || rule->shared ? 0 : rz_wait_spin_ns(rule);
 }
 
 struct cvar {

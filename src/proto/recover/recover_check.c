@@ -104,7 +104,7 @@ static bool check_slots(const struct rz_check_group *group, rz_id member,
                         const struct rz_recover *r)
 {
     const uint32_t *slots = rz_recover_at(r, r->slots_at);
-    bool crowded = false, room = false;
+    bool overfull = false, room = false;
     for (rz_id d = 0; d < r->n_daemons; d++) {
         uint32_t load = 0;
         for (uint32_t rank = 0; rank < r->n_ranks; rank++) {
@@ -113,11 +113,11 @@ static bool check_slots(const struct rz_check_group *group, rz_id member,
         if (rz_recover_daemons(r)[d] & DAEMON_AGREED) {
             continue;
         }
-        crowded |= load > slots[d];
+        overfull |= load > slots[d];
         room |= load < slots[d];
     }
-    return !crowded || (!room && !r->slots_limit) ||
-           say(group, "S7-6: %u crowds a daemon%s", member,
+    return !overfull || (!room && !r->slots_limit) ||
+           say(group, "S7-6: %u overfills a daemon%s", member,
                room ? " though another has room" : ", and slots are limits");
 }
 

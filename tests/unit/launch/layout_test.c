@@ -220,7 +220,7 @@ static void test_ranges_of_hosts(void **state)
     }
 }
 
-static void test_cores_are_divided_and_crowds_found(void **state)
+static void test_cores_are_divided_and_overfull_nodes_found(void **state)
 {
     struct rz_launch_layout layout = {0};
     const char *why;
@@ -230,9 +230,9 @@ static void test_cores_are_divided_and_crowds_found(void **state)
     rz_layout_divide_cores(&layout, 7);
     rz_layout_place(&layout, 7, RZ_PLACE_BY_CORE);
     assert_counts(&layout, (const uint32_t[]){2, 2, 3});
-    assert_int_equal(rz_layout_crowded_node(&layout, &n_ranks), RZ_ID_NONE);
+    assert_int_equal(rz_layout_overfull_node(&layout, &n_ranks), RZ_ID_NONE);
     layout.placement[6] = 1;
-    assert_int_equal(rz_layout_crowded_node(&layout, &n_ranks), 1);
+    assert_int_equal(rz_layout_overfull_node(&layout, &n_ranks), 1);
     assert_int_equal(n_ranks, 3);
     rz_layout_clear(&layout);
 }
@@ -267,7 +267,7 @@ int main(void)
         cmocka_unit_test(test_an_ipv6_address_is_a_host),
         cmocka_unit_test(test_hostfiles_of_others),
         cmocka_unit_test(test_ranges_of_hosts),
-        cmocka_unit_test(test_cores_are_divided_and_crowds_found),
+        cmocka_unit_test(test_cores_are_divided_and_overfull_nodes_found),
         cmocka_unit_test(test_bad_hosts_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

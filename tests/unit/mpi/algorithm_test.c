@@ -192,7 +192,7 @@ static void leaders_are_chosen_where_brackets_stay(void **state)
 
 /* Where ranks outnumber processors, all on one node, few steps count: rank 0 serves all. Not where
  * its share of the bytes takes longer than the steps. */
-static void few_steps_are_chosen_in_a_crowd(void **state)
+static void few_steps_are_chosen_for_oversubscribed_ranks(void **state)
 {
     static const struct {
         enum rz_coll_operation operation;
@@ -228,7 +228,7 @@ static void few_steps_are_chosen_in_a_crowd(void **state)
         assert_int_equal(
             rz_comm_derive(fake_comm(), group, rz_comm_begin(fake_comm(), ""), 0, &comm),
             MPI_SUCCESS);
-        comm->crowd = RZ_CROWD_NODE;
+        comm->oversubscribed = RZ_OVERSUBSCRIBED_NODE;
         comm->grouping = RZ_GROUPING_NONE;
         assert_int_equal(rz_coll_choose(comm, cases[i].operation, cases[i].bytes,
                                         RZ_COLL_ELEMENTS | RZ_COLL_ROW | RZ_COLL_REGULAR),
@@ -314,7 +314,7 @@ int main(void)
         IN_WORLD(nodes_of_a_later_process_are_not_known),
         IN_WORLD(restored_members_keep_the_nodes_of_the_beginning),
         IN_WORLD(leaders_are_chosen_where_brackets_stay),
-        IN_WORLD(few_steps_are_chosen_in_a_crowd),
+        IN_WORLD(few_steps_are_chosen_for_oversubscribed_ranks),
         IN_WORLD(each_operation_has_a_rule_for_all_cases),
         IN_WORLD(a_wrong_rule_is_refused_and_changes_nothing),
         IN_WORLD(rules_come_from_a_file_too),

@@ -239,11 +239,11 @@ static enum rz_wait_step nth(struct rz_wait_rule *rule, unsigned n)
     return rz_wait_counted(rule, &course);
 }
 
-static void a_crowd_yields_then_sleeps(void **state)
+static void oversubscribed_ranks_yield_then_sleep(void **state)
 {
     (void)state;
     struct rz_wait_rule rule = rule_with(50 * RZ_MICROSECOND);
-    rule.crowded = true;
+    rule.oversubscribed = true;
     assert_false(rz_wait_by_time(&rule, &(struct rz_wait_course){0}, false));
     for (unsigned n = 1; n <= 16; n++) {
         assert_int_equal(nth(&rule, n), RZ_WAIT_YIELD);
@@ -274,8 +274,8 @@ static void the_sleepless_say_what_they_wait_for(void **state)
     (void)state;
     struct rz_wait_rule rule;
     rz_wait_rule_init(&rule, true);
-    for (int crowded = 0; crowded < 2; crowded++) {
-        rule.crowded = crowded;
+    for (int oversubscribed = 0; oversubscribed < 2; oversubscribed++) {
+        rule.oversubscribed = oversubscribed;
         assert_false(rz_wait_by_time(&rule, &(struct rz_wait_course){0}, false));
         unsigned words = 0;
         for (unsigned n = 1; n <= 10240; n++) {
@@ -314,7 +314,7 @@ int main(void)
         cmocka_unit_test(a_stranger_alone_changes_nothing),
         cmocka_unit_test(a_prompt_end_of_sleep_is_a_hit),
         cmocka_unit_test(probes_find_out_that_it_is_over),
-        cmocka_unit_test(a_crowd_yields_then_sleeps),
+        cmocka_unit_test(oversubscribed_ranks_yield_then_sleep),
         cmocka_unit_test(threads_give_the_lock_away),
         cmocka_unit_test(sleeps_become_longer),
         cmocka_unit_test(the_sleepless_say_what_they_wait_for),

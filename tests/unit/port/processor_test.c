@@ -124,22 +124,22 @@ static void *spin(void *arg)
     return arg;
 }
 
-/* Threads are added until there is a crowd; without one the test would not end. */
-static void many_ready_threads_are_a_crowd(void **state)
+/* Threads are added until processors are busy; without one the test would not end. */
+static void many_ready_threads_make_processors_busy(void **state)
 {
     enum { MAX = 4096 };
     static pthread_t threads[MAX];
     int n = 0;
     (void)state;
-    while (!rz_processors_crowded() && n < MAX) {
+    while (!rz_processors_busy() && n < MAX) {
         assert_int_equal(pthread_create(&threads[n++], NULL, spin, NULL), 0);
     }
-    bool crowded = n < MAX;
+    bool busy = n < MAX;
     atomic_store(&over, true);
     for (int i = 0; i < n; i++) {
         pthread_join(threads[i], NULL);
     }
-    assert_true(crowded);
+    assert_true(busy);
 }
 
 static int forget(const char *path, const struct stat *status, int flag, struct FTW *walk)
@@ -155,7 +155,7 @@ int main(void)
         cmocka_unit_test(nonsense_is_no_quota),
         cmocka_unit_test(memory_left_is_the_least_of_the_groups),
         cmocka_unit_test(processors_are_those_of_the_mask),
-        cmocka_unit_test(many_ready_threads_are_a_crowd),
+        cmocka_unit_test(many_ready_threads_make_processors_busy),
     };
     if (!mkdtemp(folder)) {
         return 1;

@@ -90,7 +90,7 @@ static const struct placement_case placement_cases[] = {
     {"0123", "1111", "----", "0123"},
     {"0011", "22", "x-", "1111"}, /* no daemon has a free slot: oversubscribed */
     {"0011", "22", "-x", "0000"},
-    {"00112233", "2222", "-x--", "00022233"},   /* both crowd: 0 first, then 2 */
+    {"00112233", "2222", "-x--", "00022233"},   /* both overfull: 0 first, then 2 */
     {"00112233", "22222", "x----", "44112233"}, /* the spare has the free slots */
     {"00112233", "22223", "-x---", "00442233"},
     {"00112233", "222211", "--x---", "00114533"}, /* two spares with one slot each */
