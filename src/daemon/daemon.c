@@ -145,9 +145,9 @@ static rz_status_t open_launcher(struct rz_daemon *daemon, const struct rz_daemo
                        daemon);
     rz_launcher_handle(daemon->launcher, RZ_LAUNCH_LEAVE, RZ_LAUNCHER_ALWAYS, on_rzrun_leave,
                        daemon);
-    daemon->bring = (struct rz_bring){
-        .own = &daemon->own, .brought = &daemon->brought, .lifeline_fd = daemon->lifeline_fd};
-    rz_bring_register(&daemon->bring, daemon->launcher);
+    daemon->preload = (struct rz_preload_orders){
+        .own = &daemon->own, .preloaded = &daemon->preloaded, .lifeline_fd = daemon->lifeline_fd};
+    rz_preload_orders_register(&daemon->preload, daemon->launcher);
     return RZ_OK;
 }
 
@@ -226,7 +226,7 @@ static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_option
 {
     struct rz_address other;
     if (options->launcher) { /* this host is not rzrun's: files may have been brought to it */
-        rz_brought_sweep();
+        rz_preloaded_sweep();
     }
     rz_status_t status = open_launcher(daemon, options);
     if (status != RZ_OK) {
@@ -253,7 +253,7 @@ static void remove_folders(struct rz_daemon *daemon)
     if (daemon->has_job) {
         rz_scratch_remove(daemon->own.job.scratch);
     }
-    rz_brought_close(&daemon->brought);
+    rz_preloaded_close(&daemon->preloaded);
 }
 
 int rz_daemon_run(const struct rz_daemon_options *options)
@@ -261,7 +261,7 @@ int rz_daemon_run(const struct rz_daemon_options *options)
     struct rz_daemon daemon = {.lifeline_fd = options->lifeline_fd};
     struct loop_events events = {0};
     int exit_status = EXIT_FAILURE;
-    rz_brought_open(&daemon.brought);
+    rz_preloaded_open(&daemon.preloaded);
     rz_kill_here(RZ_KILL_DAEMON_BEGIN);
     rz_inherited_take(&daemon.inherited);
     rz_signals_ignore_losses();

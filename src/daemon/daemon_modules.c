@@ -707,7 +707,7 @@ rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch
         return status;
     }
     daemon->has_job = true;
-    daemon->own.job.brought = daemon->brought.n > 0 ? &daemon->brought : NULL;
+    daemon->own.job.preloaded = daemon->preloaded.n > 0 ? &daemon->preloaded : NULL;
     settle_family(daemon);
     daemon->own.report.node = daemon->own.job.node;
     daemon->own.report.verbosity = daemon->own.job.verbosity;

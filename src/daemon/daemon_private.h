@@ -5,7 +5,7 @@
 #define RZ_DAEMON_DAEMON_PRIVATE_H
 
 #include "daemon/ending.h"
-#include "daemon/launcher/bring.h"
+#include "daemon/launcher/preload_orders.h"
 #include "daemon/launcher/control.h"
 #include "daemon/launcher/detached.h"
 #include "daemon/launcher/launcher.h"
@@ -36,10 +36,10 @@ struct rz_daemon {
     struct rz_inherited inherited; /* what processes inherit unchanged */
     int lifeline_fd;               /* keeper.h; -1 without a keeper */
     bool has_job;
-    struct rz_brought brought; /* files, before JOB */
+    struct rz_preloaded preloaded; /* files, before JOB */
 
     struct rz_launcher *launcher;
-    struct rz_bring bring;
+    struct rz_preload_orders preload;
     struct rz_ending *end;
     struct rz_overlay *overlay; /* open before JOB; started by recovery */
     /* The same at an address of the other family (IPv4, IPv6), until JOB has one of both; NULL:

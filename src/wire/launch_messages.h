@@ -101,10 +101,10 @@ enum rz_waiting_state {
 #define RZ_JOB_ABORT 128u        /* rzrun ends the job at the first failure */
 #define RZ_JOB_LOST_TOGETHER                                                                       \
     256u /* the ranks of a lost node go to one node, if it has enough slots */
-#define RZ_JOB_SLOTS_LIMIT 512u /* no node ever has more processes than slots */
-#define RZ_JOB_PTY 2048u        /* processes write to pseudo-terminals */
-#define RZ_JOB_OVERSUBSCRIBED 4096u      /* the ranks outnumber the processors */
-#define RZ_JOB_PMIX 8192u       /* programs that speak PMIx, or PMI-1: gateway/README.md */
+#define RZ_JOB_SLOTS_LIMIT 512u     /* no node ever has more processes than slots */
+#define RZ_JOB_PTY 2048u            /* processes write to pseudo-terminals */
+#define RZ_JOB_OVERSUBSCRIBED 4096u /* the ranks outnumber the processors */
+#define RZ_JOB_PMIX 8192u           /* programs that speak PMIx, or PMI-1: gateway/README.md */
 #define RZ_JOB_PMI1 16384u
 #define RZ_JOB_TOLERANT 32768u         /* these programs handle failures, as the user says */
 #define RZ_JOB_REWIND 65536u           /* ranks are restored from images of their memory */

@@ -134,7 +134,7 @@ class Binding:
     one thread after the other), any, tool (MPI_T: at any time, and errors are results only), or
     direct (src/abi has it whole). handles: what becomes
     of a handle argument by address: in, inout (null, or of an object that the result replaces),
-    free (nulled), one, list (of requests); without a word it is a result; large=told: the implementation's last argument says whether the large-count variant was
+    free (nulled), one, list (of requests); without a word it is a result; large=told: the last argument of that says whether the large-count variant was
     called. call: how the implementation is called, where that does not follow from the name.
     """
 

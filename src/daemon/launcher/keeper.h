@@ -36,7 +36,7 @@ int rz_keeper_start(int alive_fd, int other_fd, int trace_fd);
  * the daemon, the keeper closes standard input, output and error. */
 rz_status_t rz_keeper_detach(int lifeline_fd);
 
-/* For the daemon: tells the keeper of a folder (scratch.h, brought.h) to remove when the node has
+/* For the daemon: tells the keeper of a folder (scratch.h, preloaded.h) to remove when the node has
  * ended: path, of less than RZ_SCRATCH_PATH_MAX bytes. One daemon has at most
  * RZ_KEEPER_FOLDERS_MAX. */
 #define RZ_KEEPER_FOLDERS_MAX 2

@@ -256,8 +256,8 @@ static struct rz_program program_of(const struct rz_child_life *life, uint32_t s
     if (!life->config.program(life->config.arg, slot, &program)) {
         program = rz_job_program(job, slot);
     }
-    if (job->brought) {
-        program.file = rz_brought_program(job->brought, program.arguments[0]);
+    if (job->preloaded) {
+        program.file = rz_preloaded_program(job->preloaded, program.arguments[0]);
     }
     return program;
 }

@@ -150,7 +150,7 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
 
 /* Where the files are that were brought to this host. The loader looks for libraries there
  * first. */
-static void set_brought(struct environment *e, const char *folder)
+static void set_preloaded(struct environment *e, const char *folder)
 {
     static const char libraries[] = "LD_LIBRARY_PATH=";
     char **own = find_entry(e, libraries);
@@ -210,8 +210,8 @@ char **rz_environment_make(const struct rz_environment_config *config, uint32_t 
     }
     set_made(&e, "RZ_MAXPROCS=%u", config->program->maxprocs);
     set_given(&e, config->given);
-    if (job->brought) {
-        set_brought(&e, job->brought->folder);
+    if (job->preloaded) {
+        set_preloaded(&e, job->preloaded->folder);
     }
     if (!e.out_of_memory) {
         return e.entries;

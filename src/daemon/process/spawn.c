@@ -75,8 +75,8 @@ static bool child_descriptors(const struct spawn_ends *ends, int stdin_fd)
 static bool enter_directory(const struct rz_daemon_job *job, const char *directory)
 {
     return !*directory || chdir(directory) == 0 ||
-           ((errno == ENOENT || errno == ENOTDIR) && job->brought &&
-            chdir(job->brought->folder) == 0);
+           ((errno == ENOENT || errno == ENOTDIR) && job->preloaded &&
+            chdir(job->preloaded->folder) == 0);
 }
 
 /* To write to a failed process is an error for programs of other MPIs that handle failures, not a

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "ckpt/file_header.h"
 #include "ckpt/scheme.h"
-#include "daemon/state/brought.h"
+#include "daemon/state/preloaded.h"
 #include "daemon/state/overlay_peer.h"
 #include "daemon/state/scratch.h"
 #include "wire/launch_messages.h"
@@ -65,7 +65,7 @@ struct rz_daemon_job {
     char *directory;   /* "": the daemon's own */
     struct rz_daemon_context *contexts; /* [n_contexts] by rank; none: all ranks have one program */
     uint32_t n_contexts;
-    const struct rz_brought *brought; /* what came before JOB; NULL: nothing */
+    const struct rz_preloaded *preloaded; /* what came before JOB; NULL: nothing */
     uint64_t link_token; /* of this daemon's link socket (service/link_socket.h); 0: none */
     char scratch[RZ_SCRATCH_PATH_MAX]; /* scratch.h */
 };

@@ -42,14 +42,14 @@ static void message_lost(struct rz_early *message, rz_status_t status)
     }
 }
 
-static void brought(struct rz_net_op *op, rz_status_t status)
+static void fetched(struct rz_net_op *op, rz_status_t status)
 {
     struct early_fetch *fetch =
         (struct early_fetch *)(void *)((char *)op - offsetof(struct early_fetch, send_desc.op));
     struct rz_early *message = fetch->message;
     if (message && status == RZ_OK) {
         message->fetched_for = NULL;
-        message->brought = fetch->payload;
+        message->fetched = fetch->payload;
         fetch->payload = NULL;
     }
     fetch_free(fetch);
@@ -60,7 +60,7 @@ static void brought(struct rz_net_op *op, rz_status_t status)
     }
 }
 
-static void bring(struct rz_early *message)
+static void fetch_early(struct rz_early *message)
 {
     struct early_fetch *fetch = calloc(1, sizeof(*fetch));
     rz_need_memory(fetch, "to fetch a message before a snapshot");
@@ -70,7 +70,7 @@ static void bring(struct rz_early *message)
     fetch->process = rz_message_from(&message->envelope);
     fetch->context = message->envelope.context;
     rz_list_push(&fetches, fetch);
-    rz_send_desc_init(&fetch->send_desc, brought);
+    rz_send_desc_init(&fetch->send_desc, fetched);
     fetch->send_desc.token = message->token;
     fetch->send_desc.data = fetch->payload;
     fetch->send_desc.bytes = message->bytes;
@@ -79,7 +79,7 @@ static void bring(struct rz_early *message)
     bytes_to_come += message->bytes;
     rz_status_t status = rz_peer_fetch(fetch->process, message->path, &fetch->send_desc);
     if (status != RZ_IN_PROGRESS) {
-        brought(&fetch->send_desc.op, status);
+        fetched(&fetch->send_desc.op, status);
     }
 }
 
@@ -87,7 +87,7 @@ static void bring_one(struct rz_early *message, void *arg)
 {
     (void)arg;
     if (message->token) {
-        bring(message);
+        fetch_early(message);
     }
 }
 

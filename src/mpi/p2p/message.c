@@ -125,7 +125,7 @@ static void message_keep(struct rz_path *path, const struct rz_envelope *envelop
     message->token = token;
     message->fetched_for = NULL;
     message->receive = NULL;
-    message->brought = NULL;
+    message->fetched = NULL;
     message->bytes = bytes;
     if (!token && bytes == sizeof(uint64_t)) {
         memcpy(message->data, data, sizeof(uint64_t)); /* without a call */
@@ -177,8 +177,8 @@ void rz_message_free(struct rz_early *message)
     if (message->fetched_for) {
         *message->fetched_for = NULL;
     }
-    if (message->brought) {
-        free(message->brought);
+    if (message->fetched) {
+        free(message->fetched);
     }
     memory_free(message);
 }

@@ -31,7 +31,7 @@ struct rz_early {
     struct rz_early **fetched_for; /* not NULL: the payload is being fetched (early_fetch.h), and
                                       there the fetch names this message; or it is lost */
     struct rz_request *receive;    /* that has met the message since, and ends with the fetch */
-    void *brought;                 /* not NULL: it was fetched; the message owns it */
+    void *fetched;                 /* not NULL: it was fetched; the message owns it */
     size_t bytes;
     bool small;           /* its memory is used again (message.c) */
     unsigned char data[]; /* the payload, unless one of the last three says otherwise */
@@ -48,7 +48,7 @@ static inline bool rz_early_is_lost(const struct rz_early *message)
 /* The payload, if it is here. */
 static inline const void *rz_early_payload(const struct rz_early *message)
 {
-    return message->brought ? message->brought : message->data;
+    return message->fetched ? message->fetched : message->data;
 }
 
 #define RZ_EARLY_OF(entry)                                                                         \

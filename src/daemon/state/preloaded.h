@@ -9,8 +9,8 @@
  * Functions that return a text return NULL where all went well, else one clause that says what
  * went wrong and what helps; it is valid until the next call.
  */
-#ifndef RZ_DAEMON_BROUGHT_H
-#define RZ_DAEMON_BROUGHT_H
+#ifndef RZ_DAEMON_PRELOADED_H
+#define RZ_DAEMON_PRELOADED_H
 
 #include "daemon/state/scratch.h"
 
@@ -18,13 +18,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct rz_brought_file;
+struct rz_preloaded_file;
 struct XXH3_state_s;
 
-struct rz_brought {
+struct rz_preloaded {
     char folder[RZ_SCRATCH_PATH_MAX]; /* "": none was chosen */
     int held;                         /* holds the folder; -1: it is not made */
-    struct rz_brought_file *files;    /* [n]: the last one may not be whole yet */
+    struct rz_preloaded_file *files;  /* [n]: the last one may not be whole yet */
     uint32_t n;
     uint64_t bytes; /* of all files, so far */
     struct {
@@ -35,27 +35,27 @@ struct rz_brought {
     char why[768];
 };
 
-void rz_brought_open(struct rz_brought *brought);
+void rz_preloaded_open(struct rz_preloaded *preloaded);
 
 /* Chooses the name of the folder, so that the keeper can be told before the folder is made. */
-const char *rz_brought_choose(struct rz_brought *brought);
-const char *rz_brought_make(struct rz_brought *brought);
+const char *rz_preloaded_choose(struct rz_preloaded *preloaded);
+const char *rz_preloaded_make(struct rz_preloaded *preloaded);
 
 /* A file comes: its name, which is no path; its permissions; its size. Then its content, then the
  * checksum (XXH3, 64 bits) of what was sent. */
-const char *rz_brought_begin(struct rz_brought *brought, const char *name, uint32_t mode,
-                             uint64_t bytes);
-const char *rz_brought_part(struct rz_brought *brought, const void *part, size_t bytes);
-const char *rz_brought_end(struct rz_brought *brought, uint64_t checksum);
+const char *rz_preloaded_begin(struct rz_preloaded *preloaded, const char *name, uint32_t mode,
+                               uint64_t bytes);
+const char *rz_preloaded_part(struct rz_preloaded *preloaded, const void *part, size_t bytes);
+const char *rz_preloaded_end(struct rz_preloaded *preloaded, uint64_t checksum);
 
 /* The path of the executable file that was brought under the name of this program, of which the
  * last component counts; NULL: there is none. */
-const char *rz_brought_program(const struct rz_brought *brought, const char *program);
+const char *rz_preloaded_program(const struct rz_preloaded *preloaded, const char *program);
 
 /* Removes the folder, and frees. */
-void rz_brought_close(struct rz_brought *brought);
+void rz_preloaded_close(struct rz_preloaded *preloaded);
 
 /* Removes what earlier daemons of this user on this host have left over. */
-void rz_brought_sweep(void);
+void rz_preloaded_sweep(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A daemon to which files are brought before the job: its processes run from there, and the folder
- * is gone at each end: of the job, of the daemon, of the keeper, of the launcher, of a refusal. */
+/* A daemon to which files are preloaded before the job: its processes run from there, and the
+ * folder is gone at each end: of the job, of the daemon, of the keeper, of the launcher, of a
+ * refusal. */
 #include "fake_launcher.h"
 
 #include <dirent.h>
@@ -20,7 +21,7 @@
     "#!/bin/sh\necho \"${0##*/} $1 $(cat $RZ_PRELOAD_DIR/data) ${LD_LIBRARY_PATH#$RZ_PRELOAD_DIR}" \
     " ${PWD#$RZ_PRELOAD_DIR}.\"\n"
 
-static char parent[] = "/tmp/daemon-bring-XXXXXX";
+static char parent[] = "/tmp/daemon-preload-XXXXXX";
 
 static unsigned in_parent(void)
 {
@@ -84,7 +85,7 @@ static void start_with_files(struct fake_job *job)
     assert_int_equal(in_parent(), 1);
 }
 
-static void processes_run_what_was_brought(void **state)
+static void processes_run_what_was_preloaded(void **state)
 {
     static const char *const program[] = {"/nowhere/script", "word", NULL};
     static const char *const environment[] = {"LD_LIBRARY_PATH=/mine", NULL};
@@ -173,7 +174,7 @@ static void no_file_comes_after_the_job(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(processes_run_what_was_brought),
+        cmocka_unit_test(processes_run_what_was_preloaded),
         cmocka_unit_test(other_programs_run_as_ever),
         cmocka_unit_test(the_folder_goes_with_a_process_that_is_killed),
         cmocka_unit_test(what_fails_is_refused_in_words),

@@ -1,70 +1,70 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hands each part of a file on to where it is written, and acknowledges it. */
-#include "daemon/launcher/bring.h"
+#include "daemon/launcher/preload_orders.h"
 
 #include "daemon/launcher/keeper.h"
 #include "port/kill_point.h"
 
-static void acknowledge(const struct rz_bring *bring)
+static void acknowledge(const struct rz_preload_orders *preload)
 {
     const struct rz_launch_message message = {
         .type = RZ_LAUNCH_FILES_TAKEN,
-        .files_taken = {.bytes = bring->brought->bytes, .files = bring->n_whole}};
-    rz_report_send(&bring->own->report, &message);
+        .files_taken = {.bytes = preload->preloaded->bytes, .files = preload->n_whole}};
+    rz_report_send(&preload->own->report, &message);
 }
 
 /* The keeper knows the folder before it exists: whenever the daemon is killed, it is removed. */
-static const char *make_folder(struct rz_bring *bring)
+static const char *make_folder(struct rz_preload_orders *preload)
 {
-    struct rz_brought *brought = bring->brought;
-    const char *why = rz_brought_choose(brought);
-    if (!why && bring->lifeline_fd >= 0 &&
-        rz_keeper_folder(bring->lifeline_fd, brought->folder) != RZ_OK) {
+    struct rz_preloaded *preloaded = preload->preloaded;
+    const char *why = rz_preloaded_choose(preloaded);
+    if (!why && preload->lifeline_fd >= 0 &&
+        rz_keeper_folder(preload->lifeline_fd, preloaded->folder) != RZ_OK) {
         why = "the keeper of the daemon has ended";
     }
-    return why ? why : rz_brought_make(brought);
+    return why ? why : rz_preloaded_make(preloaded);
 }
 
 static const char *on_file_begin(void *arg, const struct rz_launch_message *message)
 {
-    struct rz_bring *bring = arg;
+    struct rz_preload_orders *preload = arg;
     const struct rz_launch_file_begin *told = &message->file_begin;
     const char *why = NULL;
-    if (bring->own->job.n_ranks > 0) {
+    if (preload->own->job.n_ranks > 0) {
         return "a file comes after JOB";
     }
-    if (bring->brought->held < 0) {
-        why = make_folder(bring);
+    if (preload->preloaded->held < 0) {
+        why = make_folder(preload);
         rz_kill_here(RZ_KILL_FILES_FOLDER);
     }
-    return why ? why : rz_brought_begin(bring->brought, told->name, told->mode, told->bytes);
+    return why ? why : rz_preloaded_begin(preload->preloaded, told->name, told->mode, told->bytes);
 }
 
 static const char *on_file_part(void *arg, const struct rz_launch_message *message)
 {
-    struct rz_bring *bring = arg;
-    const char *why =
-        rz_brought_part(bring->brought, message->file_part.data, message->file_part.data_length);
+    struct rz_preload_orders *preload = arg;
+    const char *why = rz_preloaded_part(preload->preloaded, message->file_part.data,
+                                        message->file_part.data_length);
     rz_kill_here(RZ_KILL_FILES_PART);
     if (!why) {
-        acknowledge(bring);
+        acknowledge(preload);
     }
     return why;
 }
 
 static const char *on_file_end(void *arg, const struct rz_launch_message *message)
 {
-    struct rz_bring *bring = arg;
-    const char *why = rz_brought_end(bring->brought, message->file_end.checksum);
+    struct rz_preload_orders *preload = arg;
+    const char *why = rz_preloaded_end(preload->preloaded, message->file_end.checksum);
     if (!why) {
-        bring->n_whole++;
-        acknowledge(bring);
+        preload->n_whole++;
+        acknowledge(preload);
         rz_kill_here(RZ_KILL_FILES_WHOLE);
     }
     return why;
 }
 
-void rz_bring_register(struct rz_bring *bring, struct rz_launcher *launcher)
+void rz_preload_orders_register(struct rz_preload_orders *preload, struct rz_launcher *launcher)
 {
     const struct {
         enum rz_launch_type type;
@@ -74,6 +74,6 @@ void rz_bring_register(struct rz_bring *bring, struct rz_launcher *launcher)
                   {RZ_LAUNCH_FILE_END, on_file_end}};
     for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++) {
         rz_launcher_handle(launcher, orders[i].type, RZ_LAUNCHER_BEFORE_END, orders[i].handler,
-                           bring);
+                           preload);
     }
 }
