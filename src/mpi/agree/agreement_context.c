@@ -29,7 +29,7 @@ static unsigned busy; /* stack frames that may refer to an agreement context: as
 static unsigned n_timed; /* agreement contexts whose engine may have a deadline */
 static bool to_speak;    /* set by rz_agreement_contexts_wake */
 
-const struct rz_beside_events *rz_beside_events;
+const struct rz_child_context_events *rz_child_context_events;
 
 void rz_agreement_context_no_memory(void)
 {
@@ -493,7 +493,7 @@ static void is_over(struct rz_agreement_context *agreement_context,
             }
         }
         if (agreement_context->owner && agreement_context->of != 0) {
-            rz_beside_events->given_up(agreement_context->owner);
+            rz_child_context_events->given_up(agreement_context->owner);
         }
     } else if (member != RZ_ID_NONE && protocol == RZ_PROTOCOL_SPREAD) {
         spread_failure(agreement_context, member);
@@ -652,7 +652,7 @@ unsigned rz_agreement_contexts_tick(void)
     busy++;
     if (to_speak) {
         to_speak = false;
-        rz_beside_events->woken();
+        rz_child_context_events->woken();
     }
     for (struct rz_agreement_context *agreement_context = agreement_contexts; agreement_context;
          agreement_context = agreement_context->next) {

@@ -69,11 +69,11 @@ int rz_agreement_context_revoke(struct rz_comm *comm);
  * order of their own; `word` distinguishes it from others of comm. *owner refers to it until it is
  * dismissed or all agreement contexts are closed (NULL then). It cannot revoke. MPI_ERR_NO_MEM.
  */
-int rz_agreement_context_beside(struct rz_comm *comm, struct rz_group *part, uint64_t word,
-                                struct rz_agreement_context **owner);
+int rz_agreement_context_open_child(struct rz_comm *comm, struct rz_group *part, uint64_t word,
+                                    struct rz_agreement_context **owner);
 
 /* Whether a context with that word exists, or has existed. */
-bool rz_agreement_context_was_beside(const struct rz_comm *comm, uint64_t word);
+bool rz_agreement_context_was_child(const struct rz_comm *comm, uint64_t word);
 
 /* Ends the context as that of a communicator that ends. It holds nothing of this process but its
  * own proposal. */
@@ -88,7 +88,7 @@ void rz_agreement_context_put(struct rz_agreement_context *agreement_context,
 void rz_agreement_context_ready(struct rz_agreement_context *agreement_context,
                                 struct rz_proposal *proposal);
 
-/* Tells the members of a context beside that of a communicator that it exists, with this word: see
+/* Tells the members of a child context that it exists, with this word: see
  * rz_uniform_results_announced. */
 void rz_agreement_context_announce(const struct rz_agreement_context *agreement_context,
                                    uint64_t word);
@@ -137,17 +137,18 @@ unsigned rz_agreement_contexts_tick(void);
 void rz_agreement_contexts_wake(void);
 
 /*
- * Events for the owner of contexts beside those of communicators (comm_uniform.h). announced:
+ * Events for the owner of child contexts (comm_uniform.h). announced:
  * another member reports that there is a context with this word, of `part` (NULL: all), in comm,
  * which is revoked. given_up: a member will never send anything in the context of `owner`. woken:
  * after rz_agreement_contexts_wake.
  */
-struct rz_beside_events {
+struct rz_child_context_events {
     void (*announced)(struct rz_comm *comm, struct rz_group *part, uint64_t word, uint32_t by);
     void (*given_up)(struct rz_agreement_context **owner);
     void (*woken)(void);
 };
-extern const struct rz_beside_events *rz_beside_events; /* set before the first context is made */
+extern const struct rz_child_context_events
+    *rz_child_context_events; /* set before the first context is made */
 
 /* Makes comm's agreement context, if there is none yet, so that its end is a goodbye that others
  * can wait for. Without memory there is none. */

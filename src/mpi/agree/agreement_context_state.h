@@ -13,15 +13,15 @@
  * members have all decisions. With that of revocation: the sender will pass on no revocation. */
 #define RZ_AGREEMENT_CONTEXT_OVER 255
 
-/* Likewise: the sender waits in an agreement context beside this one, whose word is word[0]; items:
+/* Likewise: the sender waits in a child of this agreement context, whose word is word[0]; items:
  * its members; none: all. */
 #define RZ_AGREEMENT_CONTEXT_ANNOUNCED 254
 
 struct rz_agreement_context {
     uint64_t context;
-    /* of a context beside that of a communicator: the context of the latter; otherwise 0 */
+    /* of a child: the context of its communicator; otherwise 0 */
     uint64_t of;
-    bool part;            /* beside, and not for all members */
+    bool part;            /* a child, and not for all members */
     struct rz_comm *comm; /* NULL: it has ended */
     struct rz_agreement_context *
         *owner; /* the pointer that refers to it, comm's or another one; NULL: none */
@@ -108,7 +108,7 @@ void rz_agreement_context_append(struct rz_agreement_context *agreement_context,
 void rz_agreement_context_continue(struct rz_agreement_context *agreement_context);
 struct rz_proposal *rz_agreement_context_take_first(struct rz_agreement_context *agreement_context);
 
-/* ---- agreement_context_beside.c ---- */
+/* ---- agreement_context_child.c ---- */
 
 /*
  * Handles a protocol message RZ_AGREEMENT_CONTEXT_ANNOUNCED for the agreement context of a

@@ -63,7 +63,7 @@ static struct rz_uniform_results *row_new(struct rz_comm *comm, struct rz_group 
         rows->prev = row;
     }
     rows = row;
-    if (rz_agreement_context_beside(comm, part, word, &row->agreement_context) != MPI_SUCCESS) {
+    if (rz_agreement_context_open_child(comm, part, word, &row->agreement_context) != MPI_SUCCESS) {
         rz_uniform_results_end(row);
         return NULL;
     }
@@ -324,7 +324,7 @@ static void announce_row(struct rz_uniform_results *row)
 static void announced(struct rz_comm *comm, struct rz_group *part, uint64_t word, uint32_t by)
 {
     rz_comm_revoked(comm); /* the other members know that it is */
-    if (rz_agreement_context_was_beside(comm, word)) {
+    if (rz_agreement_context_was_child(comm, word)) {
         return; /* it may have ended here, and still answers */
     }
     struct rz_uniform_results *row = row_new(comm, part, word);
@@ -405,7 +405,7 @@ static void speak(void)
 
 void rz_uniform_results_open(void)
 {
-    static const struct rz_beside_events events = {
+    static const struct rz_child_context_events events = {
         .announced = announced, .given_up = given_up, .woken = speak};
-    rz_beside_events = &events;
+    rz_child_context_events = &events;
 }

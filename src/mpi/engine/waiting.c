@@ -38,8 +38,8 @@ static uint64_t completions_at_sleep;
 
 static _Atomic unsigned queued; /* threads that want the lock and did not get it at once */
 static _Atomic unsigned turns;  /* how often such a thread got it */
-static unsigned beside;         /* threads that sleep on the condition, not on the doorbell */
-static uint64_t completions_at_sleep_beside;
+static unsigned sleepers;       /* threads that sleep on the condition, not on the doorbell */
+static uint64_t completions_at_condition;
 
 static unsigned looking; /* operations that wait for what rings no doorbell */
 
@@ -90,7 +90,7 @@ static void lock_take(void)
 
 static void lock_give(void)
 {
-    if (beside > 0 && rz_engine.completions != completions_at_sleep_beside) {
+    if (sleepers > 0 && rz_engine.completions != completions_at_condition) {
         pthread_cond_broadcast(&woken);
     }
     /* What this thread completed may be what the sleeper waits for. */
@@ -196,17 +196,17 @@ static bool nothing_new(void)
 }
 
 /* With several threads one sleeps on the doorbell; the others wait until it is awake. */
-static void sleep_beside(rz_time timeout_ns)
+static void sleep_on_condition(rz_time timeout_ns)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += (long)timeout_ns;
     until.tv_sec += until.tv_nsec / (long)RZ_SECOND;
     until.tv_nsec %= (long)RZ_SECOND;
-    beside++;
-    completions_at_sleep_beside = rz_engine.completions;
+    sleepers++;
+    completions_at_condition = rz_engine.completions;
     pthread_cond_timedwait(&woken, &lock, &until);
-    beside--;
+    sleepers--;
 }
 
 void rz_engine_await_others(void)
@@ -216,7 +216,7 @@ void rz_engine_await_others(void)
             rz_doorbell_ring(rz_engine.info->doorbell, rz_engine.info->doorbell_fd);
         }
         pthread_cond_broadcast(&woken);
-        sleep_beside(SLEEP_MAX);
+        sleep_on_condition(SLEEP_MAX);
     }
 }
 
@@ -269,15 +269,15 @@ static bool engine_sleep(rz_time longest_ns, const struct awaited_end *end)
     if (rz_engine.info->alone) {
         /* Only another thread of this process can end this wait. */
         if (rz_engine_shared) {
-            sleep_beside(SLEEP_ALONE);
+            sleep_on_condition(SLEEP_ALONE);
         } else {
             nanosleep(&(struct timespec){.tv_nsec = (long)SLEEP_ALONE}, NULL);
         }
         return false;
     }
     rz_engine_check();
-    if (beside > 0 && rz_engine.completions != completions_at_sleep_beside) {
-        pthread_cond_broadcast(&woken); /* a thread beside may wait for what this one completed */
+    if (sleepers > 0 && rz_engine.completions != completions_at_condition) {
+        pthread_cond_broadcast(&woken); /* one of them may wait for what this one completed */
     }
     rz_time timeout_ns = rz_engine.board->lease_ns / 4;
     timeout_ns = timeout_ns > longest_ns || timeout_ns == 0 ? longest_ns : timeout_ns;
@@ -287,7 +287,7 @@ static bool engine_sleep(rz_time longest_ns, const struct awaited_end *end)
         timeout_ns = left < timeout_ns ? left : timeout_ns;
     }
     if (sleeping) {
-        sleep_beside(timeout_ns);
+        sleep_on_condition(timeout_ns);
         return false;
     }
     return sleep_on_doorbell(timeout_ns, end);

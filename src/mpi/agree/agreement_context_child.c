@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Agreement contexts beside that of a communicator: for the same members, or a part of them, with
- * an order of their own.
+ * Children of the agreement context of a communicator: for the same members, or a part of them,
+ * with an order of their own.
  */
 #include "mpi/agree/agreement_context_state.h"
 
@@ -10,21 +10,21 @@
 #include <stdlib.h>
 
 /* Distinguishes contexts made here from those of communicators. */
-#define BESIDE UINT64_C(0xbe51de)
+#define CHILD UINT64_C(0xbe51de)
 
-static uint64_t context_beside(uint64_t context, uint64_t word)
+static uint64_t child_context(uint64_t context, uint64_t word)
 {
-    return rz_mix(rz_mix(context, word), BESIDE) & ~(uint64_t)(RZ_CONTEXT_OFFSET_ROOM - 1);
+    return rz_mix(rz_mix(context, word), CHILD) & ~(uint64_t)(RZ_CONTEXT_OFFSET_ROOM - 1);
 }
 
-int rz_agreement_context_beside(struct rz_comm *comm, struct rz_group *part, uint64_t word,
-                                struct rz_agreement_context **owner)
+int rz_agreement_context_open_child(struct rz_comm *comm, struct rz_group *part, uint64_t word,
+                                    struct rz_agreement_context **owner)
 {
     struct rz_group *groups[2] = {part, NULL};
     if (!part) {
         rz_agreement_context_order_groups(comm, groups);
     }
-    if (!rz_agreement_context_new(comm, groups, context_beside(comm->context, word), owner)) {
+    if (!rz_agreement_context_new(comm, groups, child_context(comm->context, word), owner)) {
         return MPI_ERR_NO_MEM;
     }
     (*owner)->comm = NULL;
@@ -38,9 +38,9 @@ int rz_agreement_context_beside(struct rz_comm *comm, struct rz_group *part, uin
     return MPI_SUCCESS;
 }
 
-bool rz_agreement_context_was_beside(const struct rz_comm *comm, uint64_t word)
+bool rz_agreement_context_was_child(const struct rz_comm *comm, uint64_t word)
 {
-    uint64_t context = context_beside(comm->context, word);
+    uint64_t context = child_context(comm->context, word);
     return rz_agreement_context_at(context) || rz_comm_has_ended(context);
 }
 
@@ -116,7 +116,7 @@ rz_agreement_context_owner(const struct rz_agreement_context *agreement_context)
 
 void rz_agreement_context_announced_too_late(const struct rz_protocol_message *protocol_message)
 {
-    uint64_t context = context_beside(protocol_message->context, protocol_message->message.word[0]);
+    uint64_t context = child_context(protocol_message->context, protocol_message->message.word[0]);
     if (rz_agreement_context_at(context)) {
         return; /* the context has outlived its communicator, and still answers */
     }
@@ -145,8 +145,8 @@ void rz_agreement_context_announced(struct rz_agreement_context *agreement_conte
             rz_agreement_context_no_memory();
         }
     }
-    rz_beside_events->announced(comm, part, protocol_message->message.word[0],
-                                protocol_message->process);
+    rz_child_context_events->announced(comm, part, protocol_message->message.word[0],
+                                       protocol_message->process);
     if (part) {
         rz_group_release(part);
     }
