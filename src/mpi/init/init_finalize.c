@@ -309,7 +309,9 @@ static void leave_at_exit(void)
 int rz_init_session_begins(void)
 {
     if (library.left) {
-        return rzm_error(MPI_ERR_OTHER, "this process has left its job already");
+        return rzm_error(
+            MPI_ERR_OTHER,
+            "this process has left its job in MPI_Finalize: open a session before that");
     }
     int error = library_begin();
     if (error == MPI_SUCCESS && !library.had_session) {
