@@ -103,15 +103,17 @@ static void restore_lock(const struct rz_image_file *file)
     }
 }
 
-/* What was only appended to has then what it had, and the time at which it was written to: a
- * process that reads it sees that it is no newer than its image (mpi/rewind/undone_files.h). */
-static bool cut_file(int fd, const struct rz_image_file *file)
+/* What was only appended to has then what it had, and the time at which it was written to; of
+ * another file nobody knows. A process that reads it sees by its time whether it is newer than the
+ * image (mpi/rewind/undone_files.h). st: of the file. */
+static bool cut_file(int fd, const struct rz_image_file *file, const struct stat *st)
 {
-    const uint64_t ns = 1000000000;
-    const int64_t times[4] = {0, UTIME_OMIT, (int64_t)(file->is.written_ns / ns),
-                              (int64_t)(file->is.written_ns % ns)};
+    const uint64_t ns = 1000000000, at = file->is.written_ns;
+    bool appended = file->flags & O_APPEND;
+    const int64_t times[4] = {0, UTIME_OMIT, appended ? (int64_t)(at / ns) : st->st_mtim.tv_sec,
+                              appended ? (int64_t)(at % ns) : st->st_mtim.tv_nsec};
     bool cut = RZ_RAW2(ftruncate, fd, file->is.bytes) == 0;
-    if (cut && file->flags & O_APPEND) {
+    if (cut) {
         RZ_RAW4(utimensat, fd, 0, times, 0); /* only the owner may */
     }
     return cut;
@@ -124,7 +126,7 @@ static void cut_closed(const struct rz_image_file *file, const char *path)
     long fd = RZ_RAW4(openat, AT_FDCWD, path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
     if (fd >= 0 && RZ_RAW2(fstat, fd, &st) == 0 && st.st_ino == file->is.inode &&
         rz_image_same_made(file->is.made_ns, rz_image_made_ns((int)fd, "", AT_EMPTY_PATH)) &&
-        (uint64_t)st.st_size > file->is.bytes && !cut_file((int)fd, file)) {
+        (uint64_t)st.st_size > file->is.bytes && !cut_file((int)fd, file, &st)) {
         rz_restore_fail("the system does not cut ", path);
     }
     if (fd >= 0) {
@@ -154,7 +156,7 @@ static void restore_content(const struct rz_image_file *file, const char *path,
         rz_restore_fail("another file has the name of ", path);
     }
     if (!reads && is.bytes > file->is.bytes) {
-        cut_file(file->fd, file);
+        cut_file(file->fd, file, st);
     }
 }
 

@@ -419,12 +419,15 @@ static enum rz_file_mark_result restore_content(const struct rz_file_mark *mark,
     return result;
 }
 
-/* What is left was written before the mark was made. */
-static bool cut_back(int fd, const struct rz_file_mark *mark)
+/* What is left was written before the mark was made, if the file was only appended to. st: of it.
+ */
+static bool cut_back(int fd, const struct rz_file_mark *mark, const struct stat *st)
 {
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, of_ns(mark->changed_ns)};
+    bool anywhere = mark->flags & RZ_FILE_ANYWHERE;
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                      anywhere ? st->st_mtim : of_ns(mark->changed_ns)};
     bool cut = ftruncate(fd, (off_t)mark->bytes) == 0;
-    if (cut && !(mark->flags & RZ_FILE_ANYWHERE)) {
+    if (cut) {
         futimens(fd, times); /* only the owner may */
     }
     return cut;
@@ -463,7 +466,7 @@ enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, u
     }
     if (result == RZ_FILE_CUT && cut) {
         /* Several processes may restore a file. */
-        bool done = created ? remove_marked(mark->path) : cut_back(fd, mark);
+        bool done = created ? remove_marked(mark->path) : cut_back(fd, mark, &st);
         result = done ? RZ_FILE_CUT : RZ_FILE_CLOSED;
     }
     close(fd);

@@ -88,9 +88,9 @@ enum rz_file_mark_result {
 
 /*
  * Makes the file as long as the mark says, if it is longer, and gives it the time of the change
- * before, unless it is RZ_FILE_ANYWHERE; removes it if it had been created. One that was wanted is
- * removed if it is empty, this user's, and was made within a minute: nobody has written to it,
- * since its maker ended before it knew the descriptor.
+ * before; one that is RZ_FILE_ANYWHERE keeps its time. Removes it if it had been created. One that
+ * was wanted is removed if it is empty, this user's, and was made within a minute: nobody has
+ * written to it, since its maker ended before it knew the descriptor.
  *
  * With RZ_FILE_CONTENT it writes back what was in the file: in the same file, or in another one of
  * this user that has its name now, and no other name; one that is gone is made again. Several

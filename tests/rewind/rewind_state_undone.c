@@ -139,6 +139,91 @@ static void end_opened_large(void)
     check_numbers("opened large", steps);
 }
 
+/* A number at the beginning, and records behind its end, as a database has. */
+enum { RECORD = 500 };
+
+static void make_grown_large(void)
+{
+    unlink(path_of("grown-large"));
+    need(close(zeros_in("grown-large")) == 0, "grown-large");
+}
+
+static void step_grown_large(int step)
+{
+    char record[RECORD] = "";
+    long number = -1;
+    int fd = open_as("grown-large");
+    need(pread(fd, &number, sizeof(number), 0) == sizeof(number), "grown-large");
+    number++;
+    need(pwrite(fd, &number, sizeof(number), 0) == sizeof(number) &&
+             pwrite(fd, record, RECORD, (off_t)sizeof(numbers) + (off_t)step * RECORD) == RECORD &&
+             close(fd) == 0,
+         "grown-large");
+}
+
+static void say_first_number(const char *name)
+{
+    long number = -1;
+    int fd = open(path_of(name), O_RDONLY);
+    need(fd >= 0 && read(fd, &number, sizeof(number)) == sizeof(number) && close(fd) == 0, name);
+    say("%s: %ld of %d\n", name, number, steps);
+}
+
+static void end_grown_large(void)
+{
+    say_first_number("grown-large");
+}
+
+/* By a stream that is made of a descriptor. */
+static void make_by_fdopen(void)
+{
+    unlink(path_of("by-fdopen"));
+    need(close(zeros_in("by-fdopen")) == 0, "by-fdopen");
+}
+
+static void step_by_fdopen(int step)
+{
+    long number = -1;
+    FILE *file = fdopen(open_as("by-fdopen"), "r+");
+    (void)step;
+    need(file && fread(&number, sizeof(number), 1, file) == 1, "by-fdopen");
+    rewind(file);
+    number++;
+    need(fwrite(&number, sizeof(number), 1, file) == 1 && fclose(file) == 0, "by-fdopen");
+}
+
+static void end_by_fdopen(void)
+{
+    say_first_number("by-fdopen");
+}
+
+/* Read by a descriptor that is open since before the snapshot, and written by others. */
+static int reader = -1;
+
+static void make_read_elsewhere(void)
+{
+    unlink(path_of("read-elsewhere"));
+    need(close(zeros_in("read-elsewhere")) == 0, "read-elsewhere");
+    reader = open(path_of("read-elsewhere"), O_RDONLY);
+    need(reader >= 0, "read-elsewhere");
+}
+
+static void step_read_elsewhere(int step)
+{
+    long number = -1;
+    (void)step;
+    need(pread(reader, &number, sizeof(number), 0) == sizeof(number), "read-elsewhere");
+    number++;
+    int fd = open(path_of("read-elsewhere"), O_WRONLY);
+    need(fd >= 0 && pwrite(fd, &number, sizeof(number), 0) == sizeof(number) && close(fd) == 0,
+         "read-elsewhere");
+}
+
+static void end_read_elsewhere(void)
+{
+    say_first_number("read-elsewhere");
+}
+
 /* ---- Several ranks ---- */
 
 static const char *path_of_all(const char *name)
@@ -273,6 +358,9 @@ const struct mode undone_modes[] = {
     {"kept-large", make_kept_large, step_kept_large, end_kept_large},
     {"kept-stream", make_kept_stream, step_kept_stream, end_kept_stream},
     {"opened-large", make_opened_large, step_opened_large, end_opened_large},
+    {"grown-large", make_grown_large, step_grown_large, end_grown_large},
+    {"by-fdopen", make_by_fdopen, step_by_fdopen, end_by_fdopen},
+    {"read-elsewhere", make_read_elsewhere, step_read_elsewhere, end_read_elsewhere},
     {"others", make_others, step_others, end_others},
     {"rewritten", NULL, step_rewritten, NULL},
     {"removed-small", make_removed_small, step_removed_small, end_removed_small},

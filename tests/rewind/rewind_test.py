@@ -396,12 +396,13 @@ class State(Rewind):
 
     def test_what_was_undone_is_not_read(self):
         # A large file that is read and written in place, or by several ranks, is not restored: the images are given up that would lead to it.
+        modes = ("kept-large", "kept-stream", "opened-large", "grown-large", "by-fdopen", "read-elsewhere", "others")
         for kill, how in self.CHANGED[:3]:
-            for mode in ("kept-large", "kept-stream", "opened-large", "others"):
+            for mode in modes:
                 with self.subTest(kill, mode=mode):
                     self.restored(mode, kill=kill, **how)
         said = ""
-        for mode in ("kept-large", "kept-stream", "opened-large", "others"):
+        for mode in modes:
             with self.subTest("any moment", mode=mode):
                 said += self.restored(mode, kill=None, options=(*BY_CALL, "--inject", "kill rank 1 at 300ms")).err
         self.assertIn("the program would read what was written to ", said)  # not all are killed just after a snapshot
@@ -413,7 +414,7 @@ class State(Rewind):
                 result = self.restored("rewritten", "removed-small", kill=kill, **how)
                 self.assertNotIn("cannot continue", result.err)
 
-    def begun_again(self, modes, steps=1000):
+    def begun_again(self, modes, *options, steps=1000):
         """The whole job ends some time after its fifth snapshot, and goes on from files."""
         files, folder, report = (*EVERY, "--checkpoint-dir", self.own_folder()), self.own_folder(), f"{self.folder}/report"
         line = ("--oversubscribe", "-n", "3", "--nodes", "2", "--timeout", rig.HANG, *files)
@@ -427,7 +428,7 @@ class State(Rewind):
         process.kill()
         self.finish(process)
         self.assertTrue(rig.await_true(lambda: not any(self.members().values())))
-        result = self.runs(*line, "--restart", *program)
+        result = self.runs(*line, "--restart", *options, *program)
         undisturbed = self.job(self.PROGRAM, modes, str(steps), self.own_folder(), options=(), ranks=3, nodes=1)
         self.assertEqual(sorted(result.out.splitlines()), sorted(undisturbed.out.splitlines()))
         return result.err
@@ -435,6 +436,8 @@ class State(Rewind):
     def test_files_of_a_job_that_begins_again(self):
         # An image has what was in small files that its process reads and changes. What was in others is not read.
         self.assertNotIn("cannot continue", self.begun_again("counter,in-place,replaced,removed-small,appended"))
+        # And a rank fails once more.
+        self.assertNotIn("cannot continue", self.begun_again("counter,in-place,appended", "--inject", "kill rank 1 at 300ms"))
         said = self.begun_again("opened-large")
         self.assertIn("the program would read what was written to", said)
         self.assertIn("the job starts from its beginning", said)

@@ -178,7 +178,8 @@ static void note_read(uint64_t device, uint64_t inode, enum rz_file_reading read
     struct seen_file file = *seen_place(&marks.read, device, inode);
     file.device = device;
     file.inode = inode;
-    file.read[reading != RZ_FILE_READ_ONLY] = marks.moment + 1;
+    bool written = reading == RZ_FILE_READ_AND_WRITTEN || reading == RZ_FILE_STREAM;
+    file.read[written] = marks.moment + 1;
     seen_add(&marks.read, &file);
 }
 
@@ -357,7 +358,13 @@ static void opening_changes(int folder, const char *path, const struct stat *st,
 {
     struct rz_file_mark mark;
     char name[RZ_FILE_PATH_BYTES];
-    if (!marks.active || seen_place(&marks.changed, st->st_dev, st->st_ino)->inode != 0) {
+    if (!marks.active) {
+        return;
+    }
+    if (change == RZ_FILE_REMOVED && st->st_nlink == 1) {
+        rz_undone_emptied(st); /* another file may get its number */
+    }
+    if (seen_place(&marks.changed, st->st_dev, st->st_ino)->inode != 0) {
         return;
     }
     if (st->st_size > RZ_FILE_CONTENT_MAX) {
@@ -511,8 +518,8 @@ static void opening_reads(int fd, enum rz_file_reading reading)
     if (opening_enters()) {
         if (marks.active && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
             look_at_content(fd, &st, reading);
-            if (reading == RZ_FILE_STREAM) {
-                rz_undone_stream(&st);
+            if (reading == RZ_FILE_STREAM || reading == RZ_FILE_READ_ONLY_STREAM) {
+                rz_undone_stream(fd, &st);
             }
             if (seen_place(&marks.changed, st.st_dev, st.st_ino)->inode == 0) {
                 note_read(st.st_dev, st.st_ino, reading);
@@ -527,8 +534,7 @@ static void open_file_is_read(int fd)
 {
     int error = errno;
     struct stat st;
-    if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        opening_enters()) {
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && opening_enters()) {
         if (marks.active && rz_undone_is_open(&st)) {
             reads_undone(fd, &st);
         }
@@ -537,9 +543,23 @@ static void open_file_is_read(int fd)
     errno = error;
 }
 
-static const struct rz_file_opens opens = {opening_enters,   opening_makes, opening_changes,
-                                           opening_over,     opening_reads, &rz_undone_any_open,
-                                           open_file_is_read};
+static void open_file_is_written(int fd, off_t at, size_t bytes)
+{
+    int error = errno;
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && opening_enters()) {
+        off_t from = at >= 0 ? at : lseek(fd, 0, SEEK_CUR) - (off_t)bytes;
+        if (marks.active && from >= 0) {
+            rz_undone_written(&st, (uint64_t)from, (uint64_t)from + bytes);
+        }
+        opening_leaves();
+    }
+    errno = error;
+}
+
+static const struct rz_file_opens opens = {
+    opening_enters, opening_makes,       opening_changes,   opening_over,
+    opening_reads,  &rz_undone_any_open, open_file_is_read, open_file_is_written};
 
 static uint64_t in_ns(const struct timespec *time)
 {
@@ -584,6 +604,7 @@ const struct rz_image_closed *rz_closed_files_hold(uint64_t moment, uint32_t *n)
     inside = true;
     pthread_mutex_lock(&marks.lock);
     rz_file_opens_lead(&opens);
+    rz_undone_forget_streams();
     rz_state_files_keep();
     forget_some();
     forget_read(marks.moment);
@@ -636,14 +657,13 @@ bool rz_closed_files_undone(uint32_t epoch, char *why, size_t max)
     rz_state_files_restore(rz_closed_files_round(rz_engine.link, epoch));
     for (uint32_t i = 0; rz_image_next_open(&i, &file);) {
         struct stat st;
-        bool undone = (fcntl(file.fd, F_GETFL) & O_ACCMODE) == O_RDWR && fstat(file.fd, &st) == 0 &&
-                      rz_undone_has(&st);
+        bool undone = (fcntl(file.fd, F_GETFL) & O_ACCMODE) != O_WRONLY &&
+                      fstat(file.fd, &st) == 0 && rz_undone_has(&st);
         struct rz_file_mark mark;
         char path[RZ_FILE_PATH_BYTES];
-        if (undone && rz_undone_is_stream(&st) && rz_file_mark_take(file.fd, &mark, path) &&
-            !rz_undone_made(mark.made_ns)) {
-            snprintf(why, max, "%s, which a stream reads and writes, was written to after it",
-                     path);
+        if (undone && rz_undone_is_stream(file.fd, &st) &&
+            rz_file_mark_take(file.fd, &mark, path) && !rz_undone_made(mark.made_ns)) {
+            snprintf(why, max, "%s, which a stream reads, was written to after it", path);
             return false;
         }
         if (undone) {

@@ -5,6 +5,7 @@
 
 #include "port/redirect.h"
 
+#include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -44,7 +45,13 @@ static ssize_t led_preadv2(int fd, const struct iovec *parts, int n, off_t at, i
 static ssize_t led_sendfile(int to, int fd, off_t *at, size_t bytes);
 static ssize_t led_copy_file_range(int fd, off64_t *at, int to, off64_t *to_at, size_t bytes,
                                    unsigned flags);
+static ssize_t led_splice(int fd, off64_t *at, int to, off64_t *to_at, size_t bytes,
+                          unsigned flags);
+static int led_aio_read(struct aiocb *request);
 static void *led_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t at);
+static FILE *led_fdopen(int fd, const char *mode);
+static ssize_t led_write(int fd, const void *data, size_t bytes);
+static ssize_t led_pwrite(int fd, const void *data, size_t bytes, off_t at);
 
 /* Files of any size: on this processor there is no difference. The names with 2 are those of
  * programs that were compiled with checks (_FORTIFY_SOURCE). */
@@ -70,7 +77,12 @@ enum {
     PREADV2,
     SENDFILE,
     COPY_FILE_RANGE,
-    MMAP
+    SPLICE,
+    AIO_READ,
+    MMAP,
+    FDOPEN,
+    WRITE,
+    PWRITE
 };
 static struct rz_redirect calls[] = {
     [OPEN] = {.name = "open", .to = (void (*)(void))led_open},
@@ -94,7 +106,12 @@ static struct rz_redirect calls[] = {
     [PREADV2] = {.name = "preadv2", .to = (void (*)(void))led_preadv2},
     [SENDFILE] = {.name = "sendfile", .to = (void (*)(void))led_sendfile},
     [COPY_FILE_RANGE] = {.name = "copy_file_range", .to = (void (*)(void))led_copy_file_range},
+    [SPLICE] = {.name = "splice", .to = (void (*)(void))led_splice},
+    [AIO_READ] = {.name = "aio_read", .to = (void (*)(void))led_aio_read},
     [MMAP] = {.name = "mmap", .to = (void (*)(void))led_mmap},
+    [FDOPEN] = {.name = "fdopen", .to = (void (*)(void))led_fdopen},
+    [WRITE] = {.name = "write", .to = (void (*)(void))led_write},
+    [PWRITE] = {.name = "pwrite", .to = (void (*)(void))led_pwrite},
     {.name = "open64", .to = (void (*)(void))led_open},
     {.name = "openat64", .to = (void (*)(void))led_openat},
     {.name = "fopen64", .to = (void (*)(void))led_fopen},
@@ -112,7 +129,9 @@ static struct rz_redirect calls[] = {
     {.name = "preadv64", .to = (void (*)(void))led_preadv},
     {.name = "preadv64v2", .to = (void (*)(void))led_preadv2},
     {.name = "sendfile64", .to = (void (*)(void))led_sendfile},
+    {.name = "aio_read64", .to = (void (*)(void))led_aio_read},
     {.name = "mmap64", .to = (void (*)(void))led_mmap},
+    {.name = "pwrite64", .to = (void (*)(void))led_pwrite},
     {.name = NULL},
 };
 
@@ -264,9 +283,8 @@ static int led_openat_2(int folder, const char *path, int flags)
 static struct opening stream_begins(const char *path, const char *mode)
 {
     struct opening opening = opening_begins(AT_FDCWD, path, mode_wants(mode));
-    if (opening.reading == RZ_FILE_READ_AND_WRITTEN) {
-        opening.reading = RZ_FILE_STREAM;
-    }
+    opening.reading =
+        opening.reading == RZ_FILE_READ_ONLY ? RZ_FILE_READ_ONLY_STREAM : RZ_FILE_STREAM;
     return opening;
 }
 
@@ -492,4 +510,51 @@ static void *led_mmap(void *address, size_t bytes, int protection, int flags, in
     }
     return ((void *(*)(void *, size_t, int, int, int, off_t))calls[MMAP].was)(
         address, bytes, protection, flags, fd, at);
+}
+
+static ssize_t led_splice(int fd, off64_t *at, int to, off64_t *to_at, size_t bytes, unsigned flags)
+{
+    reads_from(fd);
+    return ((ssize_t(*)(int, off64_t *, int, off64_t *, size_t, unsigned))calls[SPLICE].was)(
+        fd, at, to, to_at, bytes, flags);
+}
+
+static int led_aio_read(struct aiocb *request)
+{
+    reads_from(request->aio_fildes);
+    return ((int (*)(struct aiocb *))calls[AIO_READ].was)(request);
+}
+
+static FILE *led_fdopen(int fd, const char *mode)
+{
+    FILE *file = ((FILE * (*)(int, const char *)) calls[FDOPEN].was)(fd, mode);
+    int wants = mode_wants(mode);
+    if (file && wants & READS) {
+        told->reads(fd, wants & (WRITES | EMPTIES) ? RZ_FILE_STREAM : RZ_FILE_READ_ONLY_STREAM);
+    }
+    return file;
+}
+
+/* ---- Writing ---- */
+
+/* at below 0: where the file stands now, behind it. */
+static ssize_t written_to(int fd, off_t at, ssize_t bytes)
+{
+    if (bytes > 0 && atomic_load_explicit(told->wary, memory_order_relaxed)) {
+        told->writes_to(fd, at, (size_t)bytes);
+    }
+    return bytes;
+}
+
+static ssize_t led_write(int fd, const void *data, size_t bytes)
+{
+    return written_to(fd, -1,
+                      ((ssize_t(*)(int, const void *, size_t))calls[WRITE].was)(fd, data, bytes));
+}
+
+static ssize_t led_pwrite(int fd, const void *data, size_t bytes, off_t at)
+{
+    return written_to(
+        fd, at,
+        ((ssize_t(*)(int, const void *, size_t, off_t))calls[PWRITE].was)(fd, data, bytes, at));
 }

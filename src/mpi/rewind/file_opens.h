@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 enum rz_file_opening {
@@ -26,8 +27,9 @@ enum rz_file_change {
 /* How it was opened to read it. */
 enum rz_file_reading {
     RZ_FILE_READ_ONLY,
-    RZ_FILE_READ_AND_WRITTEN, /* reads_from says when it is read, */
-    RZ_FILE_STREAM,           /* or nobody does: by a stream of libc */
+    RZ_FILE_READ_AND_WRITTEN, /* reads_from says when it is read */
+    RZ_FILE_READ_ONLY_STREAM, /* by a stream of libc, of which nobody says when it reads */
+    RZ_FILE_STREAM,           /* and which may write as well */
 };
 
 /*
@@ -39,7 +41,8 @@ enum rz_file_reading {
  *   end      fd below 0: it was not done, or is no opening
  *
  * reads stands alone, after the opening. So does reads_from, before the program reads from or maps
- * what it has open, as long as `wary` is true. begin, end, reads and reads_from keep errno.
+ * what it has open, and writes_to, when it has written to it, as long as `wary` is true. begin,
+ * end, reads, reads_from and writes_to keep errno.
  */
 struct rz_file_opens {
     bool (*begin)(void);
@@ -50,6 +53,7 @@ struct rz_file_opens {
     void (*reads)(int fd, enum rz_file_reading reading);
     const atomic_bool *wary;
     void (*reads_from)(int fd);
+    void (*writes_to)(int fd, off_t at, size_t bytes);
 };
 
 /* Leads all calls there, also those of objects that were loaded since. */

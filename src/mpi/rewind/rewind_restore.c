@@ -239,6 +239,9 @@ void rz_restore_wake(void)
     }
     rz_engine.news_seen = 0;
     rz_engine.wake_at = rz_engine.wake_at == RZ_TIME_NEVER ? RZ_TIME_NEVER : rz_clock_now();
+    /* The saved process has told another daemon, perhaps of another run (--restart). */
+    const struct rz_link_message repairing = {.type = RZ_LINK_REPAIRING};
+    rz_link_send(rz_engine.link, &repairing, -1);
     char why[RZ_FILE_PATH_BYTES + 100];
     if (!rz_closed_files_undone(rz_epoch_on_board(), why, sizeof(why))) {
         give_image_up(rz_engine.link, why);

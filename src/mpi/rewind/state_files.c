@@ -2,14 +2,12 @@
 /* A list of paths, each with a mark that has the content. */
 #include "mpi/rewind/state_files.h"
 
-#include "mpi/rewind/undone_files.h"
 #include "port/file_mark.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static struct state_file {
     char *path;
@@ -68,9 +66,7 @@ void rz_state_files_keep(void)
 void rz_state_files_restore(uint64_t round)
 {
     for (uint32_t i = 0; i < n_files; i++) {
-        struct stat st;
-        bool gone = lstat(files[i].path, &st) != 0 && errno == ENOENT;
-        if (files[i].content && (gone || rz_undone_has(&st))) {
+        if (files[i].content) {
             rz_file_mark_restore(&files[i].mark, round);
         }
     }

@@ -17,8 +17,8 @@ void rz_state_files_note(const char *path);
 /* Before the process is saved: what is in them. */
 void rz_state_files_keep(void);
 
-/* In the restored process: writes that back where it was changed since, and not restored yet.
- * round: as that of rz_file_mark_restore. */
+/* In the restored process: writes that back where the file has something else. round: as that of
+ * rz_file_mark_restore, whose rules hold for several processes. */
 void rz_state_files_restore(uint64_t round);
 
 #endif

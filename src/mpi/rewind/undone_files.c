@@ -2,31 +2,37 @@
 /* A list of times and two of files. */
 #include "mpi/rewind/undone_files.h"
 
+#include <stddef.h>
+
 #define NS_PER_S UINT64_C(1000000000)
 
 /* So many restorations of one process have times of their own; what comes after them makes the last
  * one longer. */
 enum { TIMES_MAX = 32 };
 
-/* Files of each list. */
-enum { FILES_MAX = 256 };
-
-struct file_list {
-    struct {
-        dev_t device;
-        ino_t inode;
-    } file[FILES_MAX];
-    uint32_t n;
-    bool all; /* there were more */
-};
+/* Files that are open, and streams. */
+enum { OPENED_MAX = 1024, STREAMS_MAX = 256 };
 
 static struct {
     uint64_t from, to;
 } times[TIMES_MAX];
 static uint32_t n_times;
 
-static struct file_list opened, streams;
+static struct open_file {
+    dev_t device;
+    ino_t inode;
+    uint64_t bytes, written; /* what it had; how much of that was written anew, from 0 on */
+} opened[OPENED_MAX];
+static uint32_t n_opened;
+static bool more_opened;
 atomic_bool rz_undone_any_open;
+
+static struct stream {
+    int fd;
+    ino_t inode;
+} streams[STREAMS_MAX];
+static uint32_t n_streams;
+static bool more_streams;
 
 /* ---- Times ---- */
 
@@ -61,60 +67,91 @@ bool rz_undone_made(uint64_t made_ns)
 
 /* ---- Files ---- */
 
-/* Its place, or n. */
-static uint32_t place_of(const struct file_list *list, const struct stat *st)
+static struct open_file *find_opened(const struct stat *st)
 {
-    uint32_t i = 0;
-    while (i < list->n &&
-           (list->file[i].inode != st->st_ino || list->file[i].device != st->st_dev)) {
-        i++;
+    for (uint32_t i = 0; i < n_opened; i++) {
+        if (opened[i].inode == st->st_ino && opened[i].device == st->st_dev) {
+            return &opened[i];
+        }
     }
-    return i;
+    return NULL;
 }
 
-static void put(struct file_list *list, const struct stat *st)
+static void say_any(void)
 {
-    uint32_t i = place_of(list, st);
-    if (i == FILES_MAX) {
-        list->all = true;
-    } else {
-        list->file[i].device = st->st_dev;
-        list->file[i].inode = st->st_ino;
-        list->n += i == list->n;
-    }
+    atomic_store(&rz_undone_any_open, n_opened > 0 || more_opened);
 }
 
 void rz_undone_open(const struct stat *st)
 {
-    put(&opened, st);
-    atomic_store(&rz_undone_any_open, true);
+    if (!find_opened(st) && n_opened < OPENED_MAX) {
+        opened[n_opened++] = (struct open_file){st->st_dev, st->st_ino, (uint64_t)st->st_size, 0};
+    } else if (!find_opened(st)) {
+        more_opened = true;
+    }
+    say_any();
 }
 
 void rz_undone_emptied(const struct stat *st)
 {
-    uint32_t i = place_of(&opened, st);
-    if (i < opened.n) {
-        opened.file[i] = opened.file[--opened.n];
-        atomic_store(&rz_undone_any_open, opened.n > 0 || opened.all);
+    struct open_file *file = find_opened(st);
+    if (file) {
+        *file = opened[--n_opened];
+        say_any();
+    }
+}
+
+void rz_undone_written(const struct stat *st, uint64_t from, uint64_t to)
+{
+    struct open_file *file = find_opened(st);
+    if (file && from <= file->written && to > file->written) {
+        file->written = to;
+    }
+    if (file && file->written >= file->bytes) {
+        rz_undone_emptied(st);
     }
 }
 
 bool rz_undone_is_open(const struct stat *st)
 {
-    return opened.all || place_of(&opened, st) < opened.n;
+    return find_opened(st) || (more_opened && rz_undone_has(st));
 }
 
-void rz_undone_stream(const struct stat *st)
-{
-    put(&streams, st);
-}
+/* ---- Streams ---- */
 
 /* The number of the device may be that of another host. */
-bool rz_undone_is_stream(const struct stat *st)
+static struct stream *find_stream(int fd, const struct stat *st)
 {
-    bool found = streams.all;
-    for (uint32_t i = 0; i < streams.n; i++) {
-        found = found || streams.file[i].inode == st->st_ino;
+    for (uint32_t i = 0; i < n_streams; i++) {
+        if (streams[i].fd == fd && streams[i].inode == st->st_ino) {
+            return &streams[i];
+        }
     }
-    return found;
+    return NULL;
+}
+
+void rz_undone_stream(int fd, const struct stat *st)
+{
+    if (!find_stream(fd, st) && n_streams < STREAMS_MAX) {
+        streams[n_streams++] = (struct stream){fd, st->st_ino};
+    } else if (!find_stream(fd, st)) {
+        more_streams = true;
+    }
+}
+
+bool rz_undone_is_stream(int fd, const struct stat *st)
+{
+    return more_streams || find_stream(fd, st);
+}
+
+void rz_undone_forget_streams(void)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n_streams; i++) {
+        struct stat st;
+        if (fstat(streams[i].fd, &st) == 0 && st.st_ino == streams[i].inode) {
+            streams[kept++] = streams[i];
+        }
+    }
+    n_streams = kept;
 }

@@ -27,16 +27,19 @@ bool rz_undone_has(const struct stat *st);
 /* Whether such a time has it as the one at which a file was made. 0: unknown. */
 bool rz_undone_made(uint64_t made_ns);
 
-/* A file with such content that is open to read and write; and one that is empty now. Of more than
- * can be kept all files count. */
+/* A file with such content that is open, and may be read; and one that is empty or gone now, or has
+ * got these bytes, [from, to): when it has got all from its beginning on, it is a file like others.
+ * One that had no place counts as long as its time says so. */
 void rz_undone_open(const struct stat *st);
 void rz_undone_emptied(const struct stat *st);
+void rz_undone_written(const struct stat *st, uint64_t from, uint64_t to);
 bool rz_undone_is_open(const struct stat *st);
 
 extern atomic_bool rz_undone_any_open;
 
-/* A file that a stream of libc reads and writes, now or before. */
-void rz_undone_stream(const struct stat *st);
-bool rz_undone_is_stream(const struct stat *st);
+/* A descriptor by which a stream of libc reads. Those that had no place all count. */
+void rz_undone_stream(int fd, const struct stat *st);
+bool rz_undone_is_stream(int fd, const struct stat *st);
+void rz_undone_forget_streams(void); /* those that are closed */
 
 #endif
