@@ -46,6 +46,14 @@ class TidyLocalNames(TidyTest):
         self.assertEqual(self.two(again + "#undef AGAIN_NS\n", "#define AGAIN_NS 2000\n"), 0)
         self.assertEqual(self.two(again, "/*\n#define AGAIN_NS 2000\n*/\n"), 0)
 
+    def test_types_and_constants(self):
+        one = "struct place {\n    int n;\n};\n"
+        self.assertEqual(self.two(one, one), 1)
+        self.assertEqual(self.two(one, "static struct {\n    struct place {\n        int n;\n    } all[2];\n} marks;\n"), 1)
+        self.assertEqual(self.two("enum way { BY_LAND, BY_SEA = 3 };\n", "enum other {\n    BY_SEA,\n    BY_AIR\n};\n"), 1)
+        self.assertEqual(self.two(one, "struct other {\n    struct place *next;\n};\nstruct place *first(void);\n"), 0)
+        self.assertEqual(self.two("enum { MANY = 3 };\n", "void f(void)\n{\n    enum { MANY = 4 };\n    struct other {\n        int n;\n    } all;\n}\n"), 0)
+
     def test_what_is_compiled_together(self):
         self.assertEqual(self.two(LOOK, LOOK, f"{SRC}/daemon/store/store.c", f"{SRC}/daemon/state/core.c"), 1)
         self.assertEqual(self.two(LOOK, LOOK, f"{SRC}/proto/ring/ring.c", f"{SRC}/proto/swim/swim.c"), 1)

@@ -18,7 +18,7 @@ static struct {
 } times[TIMES_MAX];
 static uint32_t n_times;
 
-static struct open_file {
+static struct undone_file {
     dev_t device;
     ino_t inode;
     uint64_t bytes, written; /* what it had; how much of that was written anew, from 0 on */
@@ -67,7 +67,7 @@ bool rz_undone_made(uint64_t made_ns)
 
 /* ---- Files ---- */
 
-static struct open_file *find_opened(const struct stat *st)
+static struct undone_file *find_opened(const struct stat *st)
 {
     for (uint32_t i = 0; i < n_opened; i++) {
         if (opened[i].inode == st->st_ino && opened[i].device == st->st_dev) {
@@ -85,7 +85,7 @@ static void say_any(void)
 void rz_undone_open(const struct stat *st)
 {
     if (!find_opened(st) && n_opened < OPENED_MAX) {
-        opened[n_opened++] = (struct open_file){st->st_dev, st->st_ino, (uint64_t)st->st_size, 0};
+        opened[n_opened++] = (struct undone_file){st->st_dev, st->st_ino, (uint64_t)st->st_size, 0};
     } else if (!find_opened(st)) {
         more_opened = true;
     }
@@ -94,7 +94,7 @@ void rz_undone_open(const struct stat *st)
 
 void rz_undone_emptied(const struct stat *st)
 {
-    struct open_file *file = find_opened(st);
+    struct undone_file *file = find_opened(st);
     if (file) {
         *file = opened[--n_opened];
         say_any();
@@ -103,7 +103,7 @@ void rz_undone_emptied(const struct stat *st)
 
 void rz_undone_written(const struct stat *st, uint64_t from, uint64_t to)
 {
-    struct open_file *file = find_opened(st);
+    struct undone_file *file = find_opened(st);
     if (file && from <= file->written && to > file->written) {
         file->written = to;
     }
