@@ -13,6 +13,7 @@ import statistics
 from collections.abc import Callable
 
 RUNTIME, RECOVERY, ULFM = "../reports/runtime.md", "measured-recovery.md", "measured-ulfm.md"
+TRIALS = 3000  # of rzsim gossip1 and its like, whose table has no column of them
 AGREES, DIFFERS, NOT = "agrees", "**differs**", "not comparable"
 
 
@@ -41,7 +42,7 @@ class Table:
                 if row.get(over) is not None and row.get(under) and when(int(key) if key.isdigit() else 0)]
 
     def least_n(self):
-        return int(min(row["n"] for row in self.rows.values()))
+        return int(min(row.get("n", TRIALS) for row in self.rows.values()))
 
 
 def number(cell):
@@ -50,12 +51,12 @@ def number(cell):
 
 
 def table_of(folder, report, title, which=0):
-    """The table below the heading that ends so; which: of several."""
+    """The table below a heading that ends so; which: of several."""
     with open(os.path.join(folder, report), encoding="utf-8") as file:
-        parts = re.split(r"^### (.*)\n", file.read(), flags=re.M)
-    below = [body for name, body in zip(parts[1::2], parts[2::2]) if name.endswith(title)]
-    lines = re.search(r"^\|.*(?:\n\|.*)+", below[which], re.M)
-    return Table(lines.group().splitlines())
+        parts = re.split(r"^##+ (.*)\n", file.read(), flags=re.M)
+    below = [table for name, body in zip(parts[1::2], parts[2::2]) if name.endswith(title)
+             for table in re.findall(r"^\|.*(?:\n\|.*)+", body, re.M)]
+    return Table(below[which].splitlines())
 
 
 def span(values, unit=""):
@@ -182,7 +183,18 @@ def of_ulfm():
                 why_not="MiniFE itself was not run")
 
 
-CLAIMS = [*of_daemons(), *of_ulfm(), *of_apps(), *of_recovery()]
+def of_gossip():
+    during = ("16, two fail meanwhile", "64, two fail meanwhile")
+    for engine, which in (("gossip1", "first"), ("gossip2", "second")):
+        yield Claim("katti", "algorithms 1 and 2", f"the {which} algorithm is completely fault tolerant, as it tolerates failures during the execution",
+                    "../agreement-engines.md", "Gossip in the library",
+                    lambda t, engine=engine: " and ".join(f"{t.rows[f'`{engine}`'][column]:.0f}" for column in during) +
+                    " of 3,000 runs of 16 and 64 members return different sets", "none returns different sets",
+                    lambda t, engine=engine: all(t.rows[f"`{engine}`"][column] == 0 for column in during),
+                    {during[0]: lambda n, row: 1}, {column: lambda n, row: 0 for column in during}, which=1)
+
+
+CLAIMS = [*of_daemons(), *of_gossip(), *of_ulfm(), *of_apps(), *of_recovery()]
 
 
 def counted(folder, source, figure):
