@@ -278,6 +278,40 @@ static void end_others(void)
     check_numbers("others", steps);
 }
 
+static void rename_all(const char *from, const char *to)
+{
+    char old[4096];
+    snprintf(old, sizeof(old), "%s", path_of_all(from));
+    need(rename(old, path_of_all(to)) == 0, to);
+}
+
+/* One writes a new file, which gets the name of the one that the others have read. */
+static void make_replaced_large(void)
+{
+    memset(numbers, 0, sizeof(numbers));
+    if (rank == 0) {
+        write_all("replaced-large");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void step_replaced_large(int step)
+{
+    if (rank > 0) {
+        read_all("replaced-large");
+        if (numbers[1] != step) {
+            say("replaced-large: step %d has read %d\n", step, numbers[1]);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        numbers[1] = step + 1;
+        write_all("replaced-large-new");
+        rename_all("replaced-large-new", "replaced-large");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* One writes anew, then all read: so it is again after a restoration. A log grows, and is read. */
 static void step_rewritten(int step)
 {
@@ -362,6 +396,7 @@ const struct mode undone_modes[] = {
     {"by-fdopen", make_by_fdopen, step_by_fdopen, end_by_fdopen},
     {"read-elsewhere", make_read_elsewhere, step_read_elsewhere, end_read_elsewhere},
     {"others", make_others, step_others, end_others},
+    {"replaced-large", make_replaced_large, step_replaced_large, NULL},
     {"rewritten", NULL, step_rewritten, NULL},
     {"removed-small", make_removed_small, step_removed_small, end_removed_small},
     {NULL, NULL, NULL, NULL},

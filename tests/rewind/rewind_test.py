@@ -396,7 +396,7 @@ class State(Rewind):
 
     def test_what_was_undone_is_not_read(self):
         # A large file that is read and written in place, or by several ranks, is not restored: the images are given up that would lead to it.
-        modes = ("kept-large", "kept-stream", "opened-large", "grown-large", "by-fdopen", "read-elsewhere", "others")
+        modes = ("kept-large", "kept-stream", "opened-large", "grown-large", "by-fdopen", "read-elsewhere", "others", "replaced-large")
         for kill, how in self.CHANGED[:3]:
             for mode in modes:
                 with self.subTest(kill, mode=mode):

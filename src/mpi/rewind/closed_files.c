@@ -491,10 +491,30 @@ static void reads_undone(int fd, const struct stat *st)
         (st->st_uid != geteuid() && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)) {
         return;
     }
-    if (!rz_undone_made(mark.made_ns)) {
+    if (!rz_undone_made(mark.made_ns) || rz_undone_was_of_another(path, mark.inode, mark.made_ns)) {
         read_undone(&mark);
     }
     tell_made(&mark);
+}
+
+/* A large file may have got another one's name. A small one is restored under its name. */
+static void look_at_name(int fd, const struct stat *st, enum rz_file_reading reading)
+{
+    struct rz_file_mark mark;
+    char path[RZ_FILE_PATH_BYTES];
+    if (st->st_size <= RZ_FILE_CONTENT_MAX || !rz_file_mark_take(fd, &mark, path)) {
+        return;
+    }
+    bool another =
+        rz_undone_changed(st) && rz_undone_was_of_another(path, mark.inode, mark.made_ns);
+    if (another && reading != RZ_FILE_READ_AND_WRITTEN) {
+        read_undone(&mark);
+    }
+    if (another) {
+        rz_undone_open(st);
+    } else {
+        rz_undone_name(path, mark.inode, mark.made_ns);
+    }
 }
 
 static void look_at_content(int fd, const struct stat *st, enum rz_file_reading reading)
@@ -518,6 +538,7 @@ static void opening_reads(int fd, enum rz_file_reading reading)
     if (opening_enters()) {
         if (marks.active && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
             look_at_content(fd, &st, reading);
+            look_at_name(fd, &st, reading);
             if (reading == RZ_FILE_STREAM || reading == RZ_FILE_READ_ONLY_STREAM) {
                 rz_undone_stream(fd, &st);
             }
@@ -605,6 +626,7 @@ const struct rz_image_closed *rz_closed_files_hold(uint64_t moment, uint32_t *n)
     pthread_mutex_lock(&marks.lock);
     rz_file_opens_lead(&opens);
     rz_undone_forget_streams();
+    rz_undone_look_at_names();
     rz_state_files_keep();
     forget_some();
     forget_read(marks.moment);

@@ -2,7 +2,9 @@
 /* A list of times and two of files. */
 #include "mpi/rewind/undone_files.h"
 
+#include <fcntl.h>
 #include <stddef.h>
+#include <string.h>
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -34,6 +36,12 @@ static struct stream {
 static uint32_t n_streams;
 static bool more_streams;
 
+static struct name {
+    char *path;
+    uint64_t inode, made_ns; /* inode 0: there was none */
+} names[RZ_UNDONE_NAMES_MAX];
+static uint32_t n_names;
+
 /* ---- Times ---- */
 
 void rz_undone_add(uint64_t from_ns, uint64_t to_ns)
@@ -58,6 +66,11 @@ static bool is_undone(uint64_t ns)
 bool rz_undone_has(const struct stat *st)
 {
     return is_undone((uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec);
+}
+
+bool rz_undone_changed(const struct stat *st)
+{
+    return is_undone((uint64_t)st->st_ctim.tv_sec * NS_PER_S + (uint64_t)st->st_ctim.tv_nsec);
 }
 
 bool rz_undone_made(uint64_t made_ns)
@@ -115,6 +128,52 @@ void rz_undone_written(const struct stat *st, uint64_t from, uint64_t to)
 bool rz_undone_is_open(const struct stat *st)
 {
     return find_opened(st) || (more_opened && rz_undone_has(st));
+}
+
+/* ---- Names ---- */
+
+static struct name *find_name(const char *path)
+{
+    for (uint32_t i = 0; i < n_names; i++) {
+        if (strcmp(names[i].path, path) == 0) {
+            return &names[i];
+        }
+    }
+    return NULL;
+}
+
+void rz_undone_name(const char *path, uint64_t inode, uint64_t made_ns)
+{
+    struct name *name = find_name(path);
+    char *copy = !name && n_names < RZ_UNDONE_NAMES_MAX ? strdup(path) : NULL;
+    if (copy) {
+        name = &names[n_names++];
+        name->path = copy;
+    }
+    if (name) {
+        name->inode = inode;
+        name->made_ns = made_ns;
+    }
+}
+
+void rz_undone_look_at_names(void)
+{
+    for (uint32_t i = 0; i < n_names; i++) {
+        struct statx now;
+        bool there =
+            statx(AT_FDCWD, names[i].path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &now) == 0;
+        names[i].inode = there ? now.stx_ino : 0;
+        names[i].made_ns = there && now.stx_mask & STATX_BTIME
+                               ? (uint64_t)now.stx_btime.tv_sec * NS_PER_S + now.stx_btime.tv_nsec
+                               : 0;
+    }
+}
+
+bool rz_undone_was_of_another(const char *path, uint64_t inode, uint64_t made_ns)
+{
+    const struct name *name = find_name(path);
+    return name && (name->inode != inode ||
+                    (name->made_ns != made_ns && name->made_ns != 0 && made_ns != 0));
 }
 
 /* ---- Streams ---- */

@@ -37,6 +37,17 @@ bool rz_undone_is_open(const struct stat *st);
 
 extern atomic_bool rz_undone_any_open;
 
+/* Which file has a name, by its inode and the time at which it was made: when it was read last, and
+ * when the process was saved. Of names beyond RZ_UNDONE_NAMES_MAX nothing is known. */
+#define RZ_UNDONE_NAMES_MAX 256
+void rz_undone_name(const char *path, uint64_t inode, uint64_t made_ns);
+void rz_undone_look_at_names(void); /* before the process is saved */
+
+/* Whether it was another file's then; and whether this one may have got its name in such a time, in
+ * which its inode was changed. */
+bool rz_undone_was_of_another(const char *path, uint64_t inode, uint64_t made_ns);
+bool rz_undone_changed(const struct stat *st);
+
 /* A descriptor by which a stream of libc reads. Those that had no place all count. */
 void rz_undone_stream(int fd, const struct stat *st);
 bool rz_undone_is_stream(int fd, const struct stat *st);

@@ -166,6 +166,36 @@ static void small_files_come_back(void **state)
     rmdir(folder);
 }
 
+/* Of which file a name was when the process was saved. */
+static void names_of_files(void **state)
+{
+    char folder[] = "/tmp/undone.XXXXXX", path[64], none[64], name[64];
+    struct stat st;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/a", folder);
+    snprintf(none, sizeof(none), "%s/none", folder);
+    assert_false(rz_undone_was_of_another(path, 1, 2)); /* nothing is known */
+    rz_undone_name(path, 1, 2);
+    assert_false(rz_undone_was_of_another(path, 1, 2) || rz_undone_was_of_another(path, 1, 0));
+    assert_true(rz_undone_was_of_another(path, 1, 3) && rz_undone_was_of_another(path, 4, 2));
+    put(path, "a");
+    rz_undone_name(none, 5, 6);
+    rz_undone_look_at_names();
+    assert_int_equal(stat(path, &st), 0);
+    assert_false(rz_undone_was_of_another(path, st.st_ino, 0));
+    assert_true(rz_undone_was_of_another(path, st.st_ino + 1, 0));
+    assert_true(rz_undone_was_of_another(none, 5, 6)); /* it is gone */
+    for (int i = 0; i < RZ_UNDONE_NAMES_MAX; i++) {
+        snprintf(name, sizeof(name), "%s/%d", folder, i);
+        rz_undone_name(name, 7, 8);
+    }
+    assert_false(rz_undone_was_of_another(name, 9, 10)); /* there was no place */
+    assert_true(rz_undone_was_of_another(path, 9, 10));
+    unlink(path);
+    rmdir(folder);
+}
+
 /* One beyond the bound is left alone; those that are gone make room. */
 static void more_files_than_are_kept(void **state)
 {
@@ -210,6 +240,7 @@ int main(void)
         cmocka_unit_test(streams_that_are_open),
         cmocka_unit_test(small_files_come_back),
         cmocka_unit_test(more_files_than_are_kept),
+        cmocka_unit_test(names_of_files),
         cmocka_unit_test(many_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
