@@ -81,12 +81,12 @@ static void one_after_the_other(unsigned seed)
 {
     MPI_Comm comm = MPI_COMM_WORLD;
     moves = seed % 2;
-    for (int size = n; size > 1; size--) {
+    for (int size = n, left; size > 1; size = left) {
         unsigned random = (seed * 64 + (unsigned)size) * 2654435761u;
         comm = without(comm, (int)(random >> 20) % size, 1 + (random >> 8));
-        int left;
+        /* Fewer, if the next victim has left this shrink, and failed, before the others agree. */
         MPI_Comm_size(comm, &left);
-        CHECK(left == size - 1);
+        CHECK(left < size);
     }
     start_and_stop(comm);
 }
