@@ -265,9 +265,20 @@ static bool same_file(const struct rz_file_mark *a, const struct rz_file_mark *b
            (a->host != b->host || a->device == b->device);
 }
 
-bool rz_file_mark_is_gone(const struct rz_file_mark *mark, uint64_t host)
+bool rz_file_mark_named(const char *path, uint64_t *inode, uint64_t *made_ns)
 {
     struct statx now;
+    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &now) != 0) {
+        return false;
+    }
+    *inode = now.stx_ino;
+    *made_ns = made_at(&now);
+    return true;
+}
+
+bool rz_file_mark_is_gone(const struct rz_file_mark *mark, uint64_t host)
+{
+    uint64_t inode, made;
     if (mark->flags & RZ_FILE_WANTED) {
         return true;
     }
@@ -275,11 +286,10 @@ bool rz_file_mark_is_gone(const struct rz_file_mark *mark, uint64_t host)
         host == 0 || mark->host != host) {
         return false;
     }
-    if (statx(AT_FDCWD, mark->path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &now) != 0) {
+    if (!rz_file_mark_named(mark->path, &inode, &made)) {
         return errno == ENOENT || errno == ENOTDIR;
     }
-    uint64_t made = made_at(&now);
-    return now.stx_ino != mark->inode || (made != 0 && made != mark->made_ns);
+    return inode != mark->inode || (made != 0 && made != mark->made_ns);
 }
 
 /* This host cannot see the file. */

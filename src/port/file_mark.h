@@ -67,6 +67,10 @@ bool rz_file_mark_want(int folder, const char *name, struct rz_file_mark *mark,
 bool rz_file_mark_hold(int folder, const char *name, bool follow, struct rz_file_mark *mark,
                        char path[RZ_FILE_PATH_BYTES], uint8_t content[RZ_FILE_CONTENT_MAX]);
 
+/* Which file has that name, which is no link: its inode, and when it was made (0: its file system
+ * does not say). False: errno says why there is none. */
+bool rz_file_mark_named(const char *path, uint64_t *inode, uint64_t *made_ns);
+
 /* The host of marks that are taken here. */
 uint64_t rz_file_mark_host(void);
 

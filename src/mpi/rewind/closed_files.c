@@ -96,31 +96,24 @@ static uint32_t index_of(const struct rz_file_mark *mark)
     return marks.n;
 }
 
-/* The last image has its length, or a mark says it; and that it may be written to anywhere, if it
- * may. */
-static bool is_known(const struct rz_file_mark *mark)
+/* Puts it there, or says that it was opened again. True: the last image has its length, or a mark
+ * says it; and that it may be written to anywhere, if it may. Without a place it is marked at each
+ * opening. */
+static bool was_known(const struct rz_file_mark *mark)
 {
     uint32_t i = index_of(mark);
-    bool anywhere = mark->flags & RZ_FILE_ANYWHERE;
-    if (i == marks.n) {
-        return false;
-    }
-    bool known = marks.closed[i].anywhere || !anywhere;
-    marks.opened[i] = marks.moment;
-    marks.closed[i].anywhere = !known || marks.closed[i].anywhere;
-    return known;
-}
-
-/* Without a place it is marked at each opening. */
-static void remember(const struct rz_file_mark *mark)
-{
-    bool listed = index_of(mark) < marks.n;
-    char *path = !listed && marks.n < CLOSED_MAX ? strdup(mark->path) : NULL;
+    bool anywhere = mark->flags & RZ_FILE_ANYWHERE, known = i < marks.n;
+    char *path = !known && marks.n < CLOSED_MAX ? strdup(mark->path) : NULL;
     if (path) {
-        marks.closed[marks.n] = (struct rz_image_closed){mark->device, mark->inode, mark->made_ns,
-                                                         path, mark->flags & RZ_FILE_ANYWHERE};
-        marks.opened[marks.n++] = marks.moment;
+        marks.closed[marks.n++] =
+            (struct rz_image_closed){mark->device, mark->inode, mark->made_ns, path, anywhere};
     }
+    if (known || path) {
+        marks.opened[i] = marks.moment;
+        known = known && (marks.closed[i].anywhere || !anywhere);
+        marks.closed[i].anywhere |= anywhere;
+    }
+    return known;
 }
 
 /* Half of the list is enough: what was not opened since the last snapshot leaves it. */
@@ -403,12 +396,11 @@ static void tell_opened(int fd, bool created)
         return;
     }
     mark.flags |= fcntl(fd, F_GETFL) & O_APPEND ? 0 : RZ_FILE_ANYWHERE;
-    if (!is_known(&mark)) {
+    if (!was_known(&mark)) {
         mark.flags |= created ? RZ_FILE_CREATED : 0;
         if (created || !was_changed(&mark)) {
             tell_mark(marks.moment, &mark);
         }
-        remember(&mark);
     }
     if (created) {
         note_changed(&mark, false);
@@ -582,16 +574,11 @@ static const struct rz_file_opens opens = {
     opening_enters, opening_makes,       opening_changes,   opening_over,
     opening_reads,  &rz_undone_any_open, open_file_is_read, open_file_is_written};
 
-static uint64_t in_ns(const struct timespec *time)
-{
-    return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
-}
-
 static uint64_t by_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now); /* that of file systems is never ahead of it */
-    return in_ns(&now);
+    return rz_undone_ns(&now);
 }
 
 void rz_closed_files_lead(void)
@@ -665,7 +652,8 @@ static void outlast_moment(void)
     uint32_t i = 0;
     bool some = marks.n > 0 || rz_image_next_open(&i, &file);
     while (some && clock_gettime(CLOCK_REALTIME_COARSE, &now) == 0 &&
-           in_ns(&now) <= marks.moment_ns && in_ns(&now) + TICK_MAX_NS > marks.moment_ns) {
+           rz_undone_ns(&now) <= marks.moment_ns &&
+           rz_undone_ns(&now) + TICK_MAX_NS > marks.moment_ns) {
         nanosleep(&nap, NULL);
     }
 }
@@ -675,7 +663,7 @@ bool rz_closed_files_undone(uint32_t epoch, char *why, size_t max)
     struct timespec now;
     struct rz_image_open file;
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    rz_undone_add(marks.moment_ns, in_ns(&now));
+    rz_undone_add(marks.moment_ns, rz_undone_ns(&now));
     rz_state_files_restore(rz_closed_files_round(rz_engine.link, epoch));
     for (uint32_t i = 0; rz_image_next_open(&i, &file);) {
         struct stat st;

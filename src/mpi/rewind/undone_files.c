@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A list of times and two of files. */
+/* Lists of times, of files that are open, of names, and of streams. */
 #include "mpi/rewind/undone_files.h"
 
-#include <fcntl.h>
+#include "port/file_mark.h"
+
 #include <stddef.h>
 #include <string.h>
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* So many restorations of one process have times of their own; what comes after them makes the last
- * one longer. */
-enum { TIMES_MAX = 32 };
+/* So many restorations of one process have times of their own. What comes after them makes the last
+ * one longer, and what was written between them, and stays, is then taken for undone. */
+enum { TIMES_MAX = 1024 };
 
 /* Files that are open, and streams. */
 enum { OPENED_MAX = 1024, STREAMS_MAX = 256 };
@@ -65,12 +66,12 @@ static bool is_undone(uint64_t ns)
 
 bool rz_undone_has(const struct stat *st)
 {
-    return is_undone((uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec);
+    return is_undone(rz_undone_ns(&st->st_mtim));
 }
 
 bool rz_undone_changed(const struct stat *st)
 {
-    return is_undone((uint64_t)st->st_ctim.tv_sec * NS_PER_S + (uint64_t)st->st_ctim.tv_nsec);
+    return is_undone(rz_undone_ns(&st->st_ctim));
 }
 
 bool rz_undone_made(uint64_t made_ns)
@@ -159,13 +160,9 @@ void rz_undone_name(const char *path, uint64_t inode, uint64_t made_ns)
 void rz_undone_look_at_names(void)
 {
     for (uint32_t i = 0; i < n_names; i++) {
-        struct statx now;
-        bool there =
-            statx(AT_FDCWD, names[i].path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &now) == 0;
-        names[i].inode = there ? now.stx_ino : 0;
-        names[i].made_ns = there && now.stx_mask & STATX_BTIME
-                               ? (uint64_t)now.stx_btime.tv_sec * NS_PER_S + now.stx_btime.tv_nsec
-                               : 0;
+        if (!rz_file_mark_named(names[i].path, &names[i].inode, &names[i].made_ns)) {
+            names[i].inode = 0;
+        }
     }
 }
 

@@ -5,9 +5,9 @@
  * has yet to write: a file is written to last in a time that was rolled back, from a snapshot to
  * the restoration, as long as no process writes to it again.
  *
- * Here are these times, and the files that this process has open to read and write: whether it
- * reads from one is known only when it does. Times are of the clock by which files get theirs. One
- * thread at a time.
+ * Here are these times; the files with such content that this process has open: whether it reads
+ * from one is known only when it does, and by a stream never; and which files had which names.
+ * Times are of the clock by which files get theirs. One thread at a time.
  */
 #ifndef RZ_MPI_UNDONE_FILES_H
 #define RZ_MPI_UNDONE_FILES_H
@@ -16,6 +16,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
+
+static inline uint64_t rz_undone_ns(const struct timespec *time)
+{
+    return (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec;
+}
 
 /* A time that was rolled back, in nanoseconds of CLOCK_REALTIME. */
 void rz_undone_add(uint64_t from_ns, uint64_t to_ns);

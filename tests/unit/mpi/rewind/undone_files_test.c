@@ -49,15 +49,15 @@ static void a_time_has_a_begin_and_an_end(void **state)
 static void many_times(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < 100; i++) {
+    for (uint64_t i = 0; i < 2000; i++) {
         rz_undone_add((200 + 2 * i) * S + 1, (201 + 2 * i) * S);
     }
-    for (uint64_t i = 0; i < 100; i++) {
+    for (uint64_t i = 0; i < 2000; i++) {
         assert_true(has((200 + 2 * i) * S + S / 2 + 1));
     }
     assert_true(has(100 * S + 5));
     assert_false(has(201 * S + S / 2)); /* between the first ones */
-    assert_false(has(500 * S + 1));
+    assert_false(has(5000 * S + 1));
 }
 
 static void files_that_are_open(void **state)
