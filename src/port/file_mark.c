@@ -368,14 +368,10 @@ static bool write_content(int fd, const struct rz_file_mark *mark)
     return ftruncate(fd, (off_t)mark->content_length) == 0;
 }
 
-/* The lock goes with the descriptor. */
 static enum rz_file_mark_result put_content(int fd, const struct rz_file_mark *mark, uint64_t round)
 {
     const struct timespec times[2] = {time_of_round(round), of_ns(mark->changed_ns)};
     struct stat now;
-    if (round != 0) {
-        lock_for_restoring(fd);
-    }
     if (fstat(fd, &now) != 0) {
         return RZ_FILE_CLOSED;
     }
@@ -400,33 +396,68 @@ static int make_again(const struct rz_file_mark *mark)
     return fd;
 }
 
-static enum rz_file_mark_result restore_content(const struct rz_file_mark *mark, uint64_t round)
+/* The one that has its name, or a new one. */
+static int open_or_make(const struct rz_file_mark *mark, uint64_t round)
 {
     enum { HOW = O_RDWR | O_NONBLOCK };
+    int fd = open_marked(mark->path, HOW, 0);
+    if (fd < 0 && errno == ENOENT && round != 0 && !(mark->flags & RZ_FILE_NEW)) {
+        fd = make_again(mark);
+        if (fd < 0 && errno == EEXIST) { /* another process has made it */
+            fd = open_marked(mark->path, HOW, 0);
+        }
+    }
+    return fd;
+}
+
+/* Another one must not show to more users what the file had. */
+static bool may_get_content(int fd, const struct rz_file_mark *mark, uint64_t round)
+{
     struct rz_file_mark now;
     struct stat st;
+    if (!identify(fd, &now) || fstat(fd, &st) != 0) {
+        return false;
+    }
+    if (same_file(mark, &now)) {
+        return true;
+    }
+    bool ours = st.st_uid == geteuid() && st.st_nlink == 1;
+    bool wider = st.st_mode & 0777 & ~mark->mode;
+    if (ours && wider && mark->flags & RZ_FILE_SUCCEEDED) {
+        wider = round != 0 && fchmod(fd, mark->mode & 0777) != 0;
+    }
+    return ours && !wider;
+}
+
+static enum rz_file_mark_result restore_content(const struct rz_file_mark *mark, uint64_t round)
+{
+    enum { TRIES = 100 };
     if (is_elsewhere(mark)) {
         return RZ_FILE_AS_MARKED;
     }
-    int fd = open_marked(mark->path, HOW, 0);
-    if (fd < 0 && errno == ENOENT && (mark->flags & RZ_FILE_NEW || round == 0)) {
-        return mark->flags & RZ_FILE_NEW ? RZ_FILE_AS_MARKED : RZ_FILE_CUT;
+    for (int i = 0; i < TRIES; i++) {
+        struct stat st;
+        int fd = open_or_make(mark, round);
+        if (fd < 0 && errno == ENOENT && (mark->flags & RZ_FILE_NEW || round == 0)) {
+            return mark->flags & RZ_FILE_NEW ? RZ_FILE_AS_MARKED : RZ_FILE_CUT;
+        }
+        if (fd < 0) {
+            return RZ_FILE_CLOSED;
+        }
+        if (round != 0) {
+            lock_for_restoring(fd); /* it goes with the descriptor */
+        }
+        bool removed = fstat(fd, &st) == 0 && st.st_nlink == 0; /* by another process, meanwhile */
+        enum rz_file_mark_result result = removed ? RZ_FILE_CLOSED
+                                          : may_get_content(fd, mark, round)
+                                              ? put_content(fd, mark, round)
+                                              : RZ_FILE_ANOTHER;
+        close(fd);
+        if (!removed) {
+            return result;
+        }
     }
-    if (fd < 0 && errno == ENOENT) {
-        fd = make_again(mark);
-        fd = fd < 0 && errno == EEXIST ? open_marked(mark->path, HOW, 0)
-                                       : fd; /* another one has made it */
-    }
-    if (fd < 0) {
-        return RZ_FILE_CLOSED;
-    }
-    /* Another one must not show to more users what the file had. */
-    bool fits = identify(fd, &now) && fstat(fd, &st) == 0 &&
-                (same_file(mark, &now) || (st.st_uid == geteuid() && st.st_nlink == 1 &&
-                                           (st.st_mode & 0777 & ~mark->mode) == 0));
-    enum rz_file_mark_result result = fits ? put_content(fd, mark, round) : RZ_FILE_ANOTHER;
-    close(fd);
-    return result;
+    return RZ_FILE_CLOSED;
 }
 
 /* What is left was written before the mark was made, if the file was only appended to. st: of it.
@@ -461,18 +492,21 @@ enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, u
     if (fd < 0) {
         return errno == ENOENT || errno == ENOTDIR ? RZ_FILE_AS_MARKED : RZ_FILE_CLOSED;
     }
+    if (created && cut) {
+        lock_for_restoring(fd);
+    }
     /* One that another process has made again meanwhile is another one, and yet the same. */
     bool restored = fstat(fd, &st) == 0 && is_of_round(&st, round);
     bool same = identify(fd, &now) && (same_file(mark, &now) || restored);
-    bool older = restored && in_ns(&st.st_mtim) < mark->changed_ns; /* than this mark's file was */
+    bool older = restored && in_ns(&st.st_mtim) < (created ? mark->made_ns : mark->changed_ns);
     bool elsewhere = is_elsewhere(mark);
     /* Where there was none another one does no harm to an image, but a program may find it. */
     bool may_be = elsewhere || (created && cut);
     enum rz_file_mark_result result = same     ? RZ_FILE_CUT
                                       : may_be ? RZ_FILE_AS_MARKED
                                                : RZ_FILE_ANOTHER;
-    if (same && !created && (now.bytes <= mark->bytes || older)) {
-        result = RZ_FILE_AS_MARKED;
+    if (same && (older || (!created && now.bytes <= mark->bytes))) {
+        result = RZ_FILE_AS_MARKED; /* what it has is older than the mark */
     }
     if (result == RZ_FILE_CUT && cut) {
         /* Several processes may restore a file. */

@@ -23,9 +23,11 @@ enum rz_file_mark_flags {
                              RZ_FILE_EMPTIED, too */
     RZ_FILE_UNREAD = 32,  /* and the process had not read it */
     RZ_FILE_NEW = 64, /* and it was made since the snapshot, by the clock: it is not made again */
-    RZ_FILE_ANYWHERE = 128, /* it was opened to write anywhere in it, not only at its end */
-    RZ_FILE_UNDONE = 256,   /* RZ_FILE_EMPTIED: a restored process would have read what was written
-                               to it in the time that was rolled back */
+    RZ_FILE_ANYWHERE = 128,  /* it was opened to write anywhere in it, not only at its end */
+    RZ_FILE_UNDONE = 256,    /* RZ_FILE_EMPTIED: a restored process would have read what was written
+                                to it in the time that was rolled back */
+    RZ_FILE_SUCCEEDED = 512, /* RZ_FILE_CONTENT: the job has made another file with its name since;
+                               that one gets the content */
 };
 
 struct rz_file_mark {
@@ -99,7 +101,7 @@ enum rz_file_mark_result {
  * With RZ_FILE_CONTENT it writes back what was in the file: in the same file, or in another one of
  * this user that has its name now, and no other name; one that is gone is made again. Several
  * processes may do it at once, also with marks of different times: the file gets the oldest
- * content.
+ * content, and one that has content of before it was created is not removed.
  *
  * round: a number that those have in common who restore after the same failure, and no others. 0:
  * changes nothing, and says what would be.

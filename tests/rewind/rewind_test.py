@@ -464,7 +464,11 @@ class State(Rewind):
 
     def test_a_log_with_the_name_of_another_one_is_named(self):
         # The images are of no use, and by then the log is no file that the program has made: its content was written back in a new one.
-        result = self.restored("log-rotated", kill="image-saved:3@1")
+        # On a busy machine the third snapshot may begin before there was a step after the second one, whose image is of use then.
+        for _ in range(20):
+            result = self.restored("log-rotated", kill="image-saved:3@1")
+            if "the program starts from its beginning" in result.err:
+                break
         self.assertIn("the program starts from its beginning", result.err)
         said = re.findall(r"rank (\d+) begins again from its start, and \S+/log\.(\d+) has what was appended to it before", result.err)
         self.assertEqual(sorted(said), [(str(rank), str(rank)) for rank in range(3)], result.err)

@@ -71,6 +71,7 @@ static const char *why_not(const struct rz_file_mark *mark, enum rz_file_mark_re
 struct known_mark {
     struct known_mark *next;
     uint64_t moment, number;
+    bool needless; /* the file gets the content that another one of its name had before */
     struct rz_file_mark mark;
     char bytes[]; /* its path and its content */
 };
@@ -128,6 +129,47 @@ static struct known_mark **known_marks(struct rz_link *link, uint32_t epoch, uin
     return all;
 }
 
+static int compare_paths(const void *a, const void *b)
+{
+    int paths = strcmp((*(struct known_mark *const *)a)->mark.path,
+                       (*(struct known_mark *const *)b)->mark.path);
+    return paths != 0 ? paths : compare_known(b, a);
+}
+
+/* Some hosts have files of their own with the same names. */
+static bool same_name(const struct known_mark *a, const struct known_mark *b)
+{
+    return strcmp(a->mark.path, b->mark.path) == 0 &&
+           (a->mark.host == b->mark.host || !(b->mark.flags & RZ_FILE_LOCAL));
+}
+
+/* A file that the program has made with the name of an older one is not removed before that one's
+ * content is back, for this process may end meanwhile. */
+static rz_status_t find_needless(struct known_mark *const *all, size_t n)
+{
+    struct known_mark **sorted = malloc((n + 1) * sizeof(struct known_mark *)), *kept = NULL;
+    if (!sorted) {
+        return RZ_ERR_NO_MEMORY;
+    }
+    memcpy(sorted, all, n * sizeof(struct known_mark *));
+    qsort(sorted, n, sizeof(struct known_mark *), compare_paths);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t flags = sorted[i]->mark.flags;
+        if (kept && !same_name(kept, sorted[i])) {
+            kept = NULL;
+        }
+        if (kept && flags & (RZ_FILE_CREATED | RZ_FILE_WANTED)) {
+            sorted[i]->needless = true;
+            kept->mark.flags |= RZ_FILE_SUCCEEDED;
+        } else if (!kept && flags & RZ_FILE_CONTENT &&
+                   !(flags & (RZ_FILE_CREATED | RZ_FILE_EMPTIED | RZ_FILE_NEW))) {
+            kept = sorted[i];
+        }
+    }
+    free(sorted);
+    return RZ_OK;
+}
+
 uint64_t rz_closed_files_round(const struct rz_link *link, uint32_t epoch)
 {
     return rz_mix(rz_link_info(link)->self.job, epoch) | 1;
@@ -140,13 +182,15 @@ rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64
     rz_status_t status;
     size_t n;
     struct known_mark **all = known_marks(link, epoch, since, &n, &status);
-    if (!all) {
+    status = all ? find_needless(all, n) : status;
+    if (status != RZ_OK) {
         snprintf(why, max, "%s", rz_status_text(status));
         return status;
     }
     for (size_t i = 0; i < n; i++) {
         const struct rz_file_mark *mark = &all[i]->mark;
-        enum rz_file_mark_result result = rz_file_mark_restore(mark, round);
+        enum rz_file_mark_result result =
+            all[i]->needless ? RZ_FILE_AS_MARKED : rz_file_mark_restore(mark, round);
         if (mark->flags & RZ_FILE_UNDONE) {
             snprintf(why, max, "the program would read what was written to %s after it",
                      mark->path);

@@ -365,6 +365,34 @@ static void what_was_made_again_is_cut_and_removed(void **state)
     }
 }
 
+/* One process has moved the file away, and another one has then made one with its name. */
+static void what_has_older_content_is_not_removed(void **state)
+{
+    static uint8_t kept[RZ_FILE_CONTENT_MAX];
+    char name[2][RZ_FILE_PATH_BYTES];
+    (void)state;
+    for (int replaced = 0; replaced < 2; replaced++) {
+        put("old");
+        struct rz_file_mark old = held(kept, name[0]);
+        assert_int_equal(rename(path, other), 0);
+        put("new");
+        assert_int_equal(chmod(path, 0666), 0);
+        struct rz_file_mark created = mark_now(name[1]);
+        created.flags |= RZ_FILE_CREATED;
+        created.made_ns = created.made_ns ? created.made_ns : old.changed_ns + 1;
+        old.flags |= replaced ? RZ_FILE_SUCCEEDED : 0;
+        old.mode = 0600;
+        assert_int_equal(rz_file_mark_restore(&old, 7), replaced ? RZ_FILE_CUT : RZ_FILE_ANOTHER);
+        assert_int_equal(rz_file_mark_restore(&created, 7),
+                         replaced ? RZ_FILE_AS_MARKED : RZ_FILE_CUT);
+        assert_string_equal(content(), replaced ? "old" : "(none)");
+        struct stat st;
+        assert_true(!replaced || (stat(path, &st) == 0 && (st.st_mode & 0777) == 0600));
+        unlink(path);
+        unlink(other);
+    }
+}
+
 static void what_is_too_large_is_lost(void **state)
 {
     static uint8_t kept[RZ_FILE_CONTENT_MAX];
@@ -527,6 +555,7 @@ int main(void)
         cmocka_unit_test(the_oldest_content_is_restored),
         cmocka_unit_test(what_is_older_is_not_cut),
         cmocka_unit_test(what_was_made_again_is_cut_and_removed),
+        cmocka_unit_test(what_has_older_content_is_not_removed),
         cmocka_unit_test(what_is_too_large_is_lost),
         cmocka_unit_test(no_link_on_the_way_is_followed),
         cmocka_unit_test(nothing_else_is_written_to),
