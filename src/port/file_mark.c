@@ -218,6 +218,24 @@ bool rz_file_mark_hold(int folder, const char *name, bool follow, struct rz_file
     return held;
 }
 
+bool rz_file_mark_rename(const struct rz_file_names *names, struct rz_file_mark *mark,
+                         char path[RZ_FILE_PATH_BYTES], uint8_t content[RZ_FILE_PATH_BYTES])
+{
+    struct rz_file_mark wanted;
+    int fd = openat(names->from_folder, names->from, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+    bool marked = fd >= 0 && rz_file_mark_take(fd, mark, path) &&
+                  rz_file_mark_want(names->to_folder, names->to, &wanted, (char *)content);
+    if (marked) {
+        mark->flags |= RZ_FILE_RENAMED;
+        mark->content = content;
+        mark->content_length = (uint32_t)strlen((const char *)content);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return marked;
+}
+
 /* A mark has the name that leads to the file without a link. Since then others, who may write to a
  * folder on the way, may have put one there: none is followed. */
 static int open_marked(const char *path, int flags, mode_t mode)
@@ -410,7 +428,7 @@ static int open_or_make(const struct rz_file_mark *mark, uint64_t round)
     return fd;
 }
 
-/* Another one must not show to more users what the file had. */
+/* Another one must not show to more users what the file had, and not lose what nobody keeps. */
 static bool may_get_content(int fd, const struct rz_file_mark *mark, uint64_t round)
 {
     struct rz_file_mark now;
@@ -421,9 +439,11 @@ static bool may_get_content(int fd, const struct rz_file_mark *mark, uint64_t ro
     if (same_file(mark, &now)) {
         return true;
     }
-    bool ours = st.st_uid == geteuid() && st.st_nlink == 1;
+    bool succeeded = mark->flags & RZ_FILE_SUCCEEDED;
+    bool ours = st.st_uid == geteuid() && st.st_nlink == 1 &&
+                (succeeded || now.bytes <= RZ_FILE_CONTENT_MAX);
     bool wider = st.st_mode & 0777 & ~mark->mode;
-    if (ours && wider && mark->flags & RZ_FILE_SUCCEEDED) {
+    if (ours && wider && succeeded) {
         wider = round != 0 && fchmod(fd, mark->mode & 0777) != 0;
     }
     return ours && !wider;
@@ -474,6 +494,56 @@ static bool cut_back(int fd, const struct rz_file_mark *mark, const struct stat 
     return cut;
 }
 
+/* Some file systems can do neither of the first two. */
+static bool exchange_names(int from_folder, const char *from, int to_folder, const char *to)
+{
+    struct stat there;
+    if (renameat2(from_folder, from, to_folder, to, RENAME_NOREPLACE) == 0 ||
+        renameat2(from_folder, from, to_folder, to, RENAME_EXCHANGE) == 0) {
+        return true;
+    }
+    return fstatat(to_folder, to, &there, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT &&
+           renameat(from_folder, from, to_folder, to) == 0;
+}
+
+/* The folders are those that the names lead to without a link, as in open_marked. */
+static bool give_name_back(const char *old, const char *now)
+{
+    const char *old_name, *name;
+    int old_folder = open_folder_of(old, &old_name), folder = open_folder_of(now, &name);
+    bool given =
+        old_folder >= 0 && folder >= 0 && exchange_names(folder, name, old_folder, old_name);
+    if (old_folder >= 0) {
+        close(old_folder);
+    }
+    if (folder >= 0) {
+        close(folder);
+    }
+    return given;
+}
+
+static enum rz_file_mark_result restore_name(const struct rz_file_mark *mark, bool change)
+{
+    char to[RZ_FILE_PATH_BYTES];
+    struct rz_file_mark now;
+    if (is_elsewhere(mark)) {
+        return RZ_FILE_AS_MARKED;
+    }
+    if (mark->content_length >= sizeof(to)) {
+        return RZ_FILE_CLOSED;
+    }
+    snprintf(to, sizeof(to), "%.*s", (int)mark->content_length, (const char *)mark->content);
+    int fd = open_marked(to, O_PATH, 0);
+    bool there = fd >= 0 && identify(fd, &now) && same_file(mark, &now);
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (!there) {
+        return RZ_FILE_AS_MARKED; /* it has got a third name, or is gone */
+    }
+    return !change || give_name_back(mark->path, to) ? RZ_FILE_CUT : RZ_FILE_CLOSED;
+}
+
 enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, uint64_t round)
 {
     struct rz_file_mark now;
@@ -484,6 +554,9 @@ enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, u
     }
     if (mark->flags & RZ_FILE_EMPTIED) {
         return RZ_FILE_LOST;
+    }
+    if (mark->flags & RZ_FILE_RENAMED) {
+        return restore_name(mark, cut);
     }
     if (mark->flags & RZ_FILE_CONTENT && !created) {
         return restore_content(mark, round);

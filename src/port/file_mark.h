@@ -28,6 +28,7 @@ enum rz_file_mark_flags {
                                 to it in the time that was rolled back */
     RZ_FILE_SUCCEEDED = 512, /* RZ_FILE_CONTENT: the job has made another file with its name since;
                                that one gets the content */
+    RZ_FILE_RENAMED = 1024, /* it was about to get another name, which is in place of the content */
 };
 
 struct rz_file_mark {
@@ -40,7 +41,7 @@ struct rz_file_mark {
     uint32_t mode;       /* its permissions */
     uint32_t flags;      /* enum rz_file_mark_flags */
     const char *path;
-    const uint8_t *content; /* [content_length], of RZ_FILE_CONTENT */
+    const uint8_t *content; /* [content_length], of RZ_FILE_CONTENT and RZ_FILE_RENAMED */
     uint32_t content_length;
 };
 
@@ -68,6 +69,20 @@ bool rz_file_mark_want(int folder, const char *name, struct rz_file_mark *mark,
  * has no name, or this process may not read it. */
 bool rz_file_mark_hold(int folder, const char *name, bool follow, struct rz_file_mark *mark,
                        char path[RZ_FILE_PATH_BYTES], uint8_t content[RZ_FILE_CONTENT_MAX]);
+
+/* As renameat has them. */
+struct rz_file_names {
+    int from_folder;
+    const char *from;
+    int to_folder;
+    const char *to;
+};
+
+/* Marks a file that is about to get another name, of which no content is kept (RZ_FILE_RENAMED).
+ * content: room for that name, without a NUL. False: it is no regular file, or a folder is missing.
+ */
+bool rz_file_mark_rename(const struct rz_file_names *names, struct rz_file_mark *mark,
+                         char path[RZ_FILE_PATH_BYTES], uint8_t content[RZ_FILE_PATH_BYTES]);
 
 /* Which file has that name, which is no link: its inode, and when it was made (0: its file system
  * does not say). False: errno says why there is none. */
@@ -99,9 +114,13 @@ enum rz_file_mark_result {
  * written to it, since its maker ended before it knew the descriptor.
  *
  * With RZ_FILE_CONTENT it writes back what was in the file: in the same file, or in another one of
- * this user that has its name now, and no other name; one that is gone is made again. Several
- * processes may do it at once, also with marks of different times: the file gets the oldest
- * content, and one that has content of before it was created is not removed.
+ * this user that has its name now, and no other name, and is no larger than RZ_FILE_CONTENT_MAX;
+ * one that is gone is made again. Several processes may do it at once, also with marks of different
+ * times: the file gets the oldest content, and one that has content of before it was created is not
+ * removed.
+ *
+ * With RZ_FILE_RENAMED the file gets its name back, if it still has the one that it got. Another
+ * one that has it meanwhile gets that one. RZ_FILE_CLOSED: the file system cannot exchange them.
  *
  * round: a number that those have in common who restore after the same failure, and no others. 0:
  * changes nothing, and says what would be.

@@ -312,6 +312,97 @@ static void step_replaced_large(int step)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* ---- Large files that are renamed ---- */
+
+enum { TURNED = 4 };
+
+static const char *turned_path(const char *name, int i)
+{
+    static char path[2][4096];
+    static int last;
+    last ^= 1;
+    snprintf(path[last], sizeof(path[last]), "%s-%d", path_of(name), i);
+    return path[last];
+}
+
+static void put_first(const char *path, size_t bytes, int first)
+{
+    memset(numbers, 0, sizeof(numbers));
+    numbers[0] = first;
+    FILE *file = fopen(path, "w");
+    need(file && fwrite(numbers, bytes, 1, file) == 1 && fclose(file) == 0, path);
+}
+
+static int first_of(const char *path)
+{
+    int first = -1;
+    FILE *file = fopen(path, "r");
+    need(file && fread(&first, sizeof(first), 1, file) == 1 && fclose(file) == 0, path);
+    return first;
+}
+
+/* The first of the exchanged ones is large, the second one small or as large. */
+static void make_turned_large(void)
+{
+    for (int i = 0; i < TURNED; i++) {
+        put_first(turned_path("turned", i), sizeof(numbers), i);
+        put_first(turned_path("exchanged", i), i == 1 ? sizeof(int) : sizeof(numbers), i);
+    }
+}
+
+/* By names alone: nobody reads them before the end. */
+static void step_turned_large(int step)
+{
+    (void)step;
+    need(rename(turned_path("turned", 0), turned_path("turned", TURNED)) == 0, "turned");
+    for (int i = 0; i < TURNED; i++) {
+        need(rename(turned_path("turned", i + 1), turned_path("turned", i)) == 0, "turned");
+    }
+    for (int i = 0; i < TURNED; i += 2) {
+        need(renameat2(AT_FDCWD, turned_path("exchanged", i), AT_FDCWD,
+                       turned_path("exchanged", i + 1), RENAME_EXCHANGE) == 0,
+             "exchanged");
+    }
+}
+
+static void end_turned_large(void)
+{
+    int wrong = 0;
+    for (int i = 0; i < TURNED; i++) {
+        wrong += first_of(turned_path("turned", i)) != (i + steps) % TURNED;
+        wrong += first_of(turned_path("exchanged", i)) != (i ^ (steps % 2));
+    }
+    say("turned large: %d wrong\n", wrong);
+}
+
+/* One renames, and the others read. */
+static void make_turned_elsewhere(void)
+{
+    for (int i = 0; rank == 0 && i < TURNED; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "all-%d", i);
+        put_first(path_of_all(name), sizeof(numbers), i);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void step_turned_elsewhere(int step)
+{
+    char name[32], next[32];
+    snprintf(name, sizeof(name), "all-%d", (step + rank) % TURNED);
+    int first = rank > 0 ? first_of(path_of_all(name)) : 0;
+    if (rank > 0 && first != (2 * step + rank) % TURNED) {
+        say("turned elsewhere: step %d has read %d\n", step, first);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; rank == 0 && i <= TURNED; i++) {
+        snprintf(name, sizeof(name), "all-%d", i);
+        snprintf(next, sizeof(next), "all-%d", i == 0 ? TURNED : i - 1);
+        rename_all(name, next);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* One writes anew, then all read: so it is again after a restoration. A log grows, and is read. */
 static void step_rewritten(int step)
 {
@@ -397,6 +488,8 @@ const struct mode undone_modes[] = {
     {"read-elsewhere", make_read_elsewhere, step_read_elsewhere, end_read_elsewhere},
     {"others", make_others, step_others, end_others},
     {"replaced-large", make_replaced_large, step_replaced_large, NULL},
+    {"turned-large", make_turned_large, step_turned_large, end_turned_large},
+    {"turned-elsewhere", make_turned_elsewhere, step_turned_elsewhere, NULL},
     {"rewritten", NULL, step_rewritten, NULL},
     {"removed-small", make_removed_small, step_removed_small, end_removed_small},
     {NULL, NULL, NULL, NULL},

@@ -407,6 +407,17 @@ class State(Rewind):
                 said += self.restored(mode, kill=None, options=(*BY_CALL, "--inject", "kill rank 1 at 300ms")).err
         self.assertIn("the program would read what was written to ", said)  # not all are killed just after a snapshot
 
+    def test_large_files_get_their_names_back(self):
+        # Whoever has renamed them. A rank also fails between two renames, of which the others know nothing.
+        for kill, how in (*self.CHANGED[:3], ("file-kept:7@0", {}), ("file-kept:30@0", {"nodes": 3})):
+            for mode in ("turned-large", "turned-elsewhere"):
+                with self.subTest(kill, mode=mode):
+                    result = self.restored(mode, kill=kill, **how)
+                    self.assertNotIn("cannot continue", result.err)
+        for mode in ("turned-large", "turned-elsewhere"):
+            with self.subTest("any moment", mode=mode):
+                self.restored(mode, kill=None, options=(*BY_CALL, "--inject", "kill rank 1 at 300ms"))
+
     def test_what_is_written_again_is_read(self):
         # It is newer than the restoration. What was appended is cut off, and is no news.
         for kill, how in self.CHANGED[:3]:

@@ -21,6 +21,7 @@ struct file_mark {
     uint64_t moment;                           /* of the last snapshot before it */
     rz_id owner;                               /* the node that takes care of its second copy */
     rz_id kept_by; /* of an own one; RZ_ID_NONE: by no other, or by all */
+    bool by_all;   /* all nodes have got it from one that has failed, and are its owners */
     struct rz_file_mark file;
     uint8_t *content; /* file.content, allocated; NULL: none */
     char path[];
@@ -135,9 +136,10 @@ static void table_grow(struct rz_file_marks *marks)
 static bool same_marked(const struct file_mark *mark, uint32_t rank, uint64_t moment,
                         const struct rz_file_mark *file)
 {
-    return mark->rank == rank && mark->moment == moment && mark->file.host == file->host &&
-           mark->file.device == file->device && mark->file.inode == file->inode &&
-           mark->file.made_ns == file->made_ns && strcmp(mark->path, file->path) == 0;
+    return !(mark->file.flags & RZ_FILE_RENAMED) && mark->rank == rank && mark->moment == moment &&
+           mark->file.host == file->host && mark->file.device == file->device &&
+           mark->file.inode == file->inode && mark->file.made_ns == file->made_ns &&
+           strcmp(mark->path, file->path) == 0;
 }
 
 static void free_content(struct rz_file_marks *marks, struct file_mark *mark)
@@ -211,7 +213,7 @@ static void keep_content(struct rz_file_marks *marks, struct file_mark *mark,
     struct rank_marks *of = &marks->ranks[mark->rank];
     uint32_t bytes = file->content_length;
     bytes = bytes < mark->file.bytes ? bytes : (uint32_t)mark->file.bytes;
-    if (!(file->flags & RZ_FILE_CONTENT)) {
+    if (!(file->flags & (RZ_FILE_CONTENT | RZ_FILE_RENAMED))) {
         return;
     }
     mark->file.changed_ns = file->changed_ns;
@@ -258,8 +260,9 @@ static void make_room(struct rz_file_marks *marks, const struct file_mark *newes
 static struct file_mark *find_mark(const struct rz_file_marks *marks, uint32_t rank,
                                    uint64_t moment, const struct rz_file_mark *file)
 {
+    bool alone = file->flags & RZ_FILE_RENAMED; /* in their order they say where a file went */
     struct file_mark *mark =
-        marks->n > 0 ? marks->same[same_bucket(marks, rank, moment, file)] : NULL;
+        marks->n > 0 && !alone ? marks->same[same_bucket(marks, rank, moment, file)] : NULL;
     while (mark && !same_marked(mark, rank, moment, file)) {
         mark = mark->next_same;
     }
@@ -281,7 +284,7 @@ static struct file_mark *put_mark(struct rz_file_marks *marks, uint32_t rank, ui
             mark->file.bytes = file->bytes;
         }
         mark->file.flags |= file->flags & ~(uint32_t)(had ? RZ_FILE_UNREAD : 0);
-        mark->owner = owner;
+        mark->owner = mark->by_all ? mark->owner : owner;
         if (!had) {
             keep_content(marks, mark, file);
         }
@@ -413,6 +416,10 @@ void rz_file_marks_node_failed(void *arg, rz_id node, bool proof, bool first)
 {
     struct rz_file_marks *marks = arg;
     (void)proof;
+    bool others = false; /* have ranks, too, so that one of them has the marks */
+    for (rz_id other = 0; other < marks->own->membership.n_nodes; other++) {
+        others = others || (other != node && has_ranks(marks, other));
+    }
     for (uint32_t slot = 0; first && slot < marks->own->job.n_slots; slot++) {
         struct rank_marks *of = &marks->ranks[slot];
         of->owner = of->owner == node ? marks->own->job.node : of->owner;
@@ -424,6 +431,7 @@ void rz_file_marks_node_failed(void *arg, rz_id node, bool proof, bool first)
             for (struct unconfirmed_mark *one = marks->unconfirmed; one; one = one->next) {
                 waiter = one->node == node && one->number == mark->number ? one->waiter : waiter;
             }
+            mark->by_all = mark->owner == node && !others;
             mark->owner = marks->own->job.node;
             mark->kept_by = RZ_ID_NONE;
             copy_mark(marks, mark, waiter, true);
@@ -503,15 +511,36 @@ static void on_file_mark_kept(void *arg, rz_id from, const struct rz_overlay_mes
     }
 }
 
+/* Two processes may write back the same content, but not give the same names back, so one node is
+ * responsible: the owner, or one of all that are. */
+static bool is_responsible(const struct rz_file_marks *marks, const struct file_mark *mark)
+{
+    const struct rz_own_node *own = marks->own;
+    rz_id first = 0;
+    if (mark->owner != own->job.node) {
+        return false;
+    }
+    while (first < own->job.node && (!may_keep(marks, first) || !has_ranks(marks, first))) {
+        first++;
+    }
+    return !mark->by_all || first == own->job.node;
+}
+
 /* A rank of this node restores its own; those of a rank of another node the first process that
- * asks, where this node sees the files. One process gets all of a rank, and brings them in order.
- * One that begins at its start restores nothing, and is told of its own. */
+ * asks. One process gets all of a rank, and brings them in order. One that begins at its start
+ * restores nothing, and is told of its own. */
 static bool is_for(struct rz_file_marks *marks, const struct file_mark *mark,
                    const struct rz_child *p, const struct rz_link_file_mark_ask *asked)
 {
     struct rank_marks *of = &marks->ranks[mark->rank];
     bool here = marks->own->membership.slots[mark->rank].node == marks->own->job.node;
-    if (here || asked->since == 0) {
+    if (asked->since == 0) {
+        return mark->rank == p->rank;
+    }
+    if (!is_responsible(marks, mark)) {
+        return false;
+    }
+    if (here) {
         return mark->rank == p->rank;
     }
     if (of->given < asked->epoch) {

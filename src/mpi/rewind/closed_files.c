@@ -354,14 +354,16 @@ static void opening_changes(int folder, const char *path, const struct stat *st,
     if (!marks.active) {
         return;
     }
-    if (change == RZ_FILE_REMOVED && st->st_nlink == 1) {
+    if ((change == RZ_FILE_REMOVED || change == RZ_FILE_REPLACED) && st->st_nlink == 1) {
         rz_undone_emptied(st); /* another file may get its number */
     }
     if (seen_place(&marks.changed, st->st_dev, st->st_ino)->inode != 0) {
         return;
     }
     if (st->st_size > RZ_FILE_CONTENT_MAX) {
-        large_file_changes(folder, path, st, change);
+        if (change != RZ_FILE_MOVED && change != RZ_FILE_EXCHANGED) {
+            large_file_changes(folder, path, st, change);
+        }
         return;
     }
     if (change == RZ_FILE_REMOVED && read_after(st, change) == 0) {
@@ -383,6 +385,21 @@ static void opening_changes(int folder, const char *path, const struct stat *st,
         rz_kill_here(RZ_KILL_FILE_KEPT);
     }
     note_changed(&mark, told && !(mark.flags & RZ_FILE_EMPTIED));
+}
+
+/* A large one gets its name back. What was made since the snapshot had none. */
+static void opening_renames(const struct rz_file_names *names, const struct stat *st)
+{
+    struct rz_file_mark mark;
+    char name[RZ_FILE_PATH_BYTES];
+    if (!marks.active || st->st_size <= RZ_FILE_CONTENT_MAX ||
+        !rz_file_mark_rename(names, &mark, name, marks.content)) {
+        return;
+    }
+    if (!(mark.flags & RZ_FILE_LOCAL) || mark.made_ns <= marks.moment_ns) {
+        tell_mark(marks.moment, &mark);
+        rz_kill_here(RZ_KILL_FILE_KEPT);
+    }
 }
 
 static void tell_opened(int fd, bool created)
@@ -571,7 +588,7 @@ static void open_file_is_written(int fd, off_t at, size_t bytes)
 }
 
 static const struct rz_file_opens opens = {
-    opening_enters, opening_makes,       opening_changes,   opening_over,
+    opening_enters, opening_makes,       opening_changes,   opening_renames,     opening_over,
     opening_reads,  &rz_undone_any_open, open_file_is_read, open_file_is_written};
 
 static uint64_t by_clock(void)

@@ -63,8 +63,9 @@ static const char *why_not(const struct rz_file_mark *mark, enum rz_file_mark_re
     return result == RZ_FILE_ANOTHER ? "is another file now"
            : result == RZ_FILE_LOST
                ? (content ? "had content that is not kept" : "was emptied or cut after it")
-           : content ? "cannot get back the content that it had"
-                     : "cannot be cut to the length that it had";
+           : mark->flags & RZ_FILE_RENAMED ? "cannot get its name back"
+           : content                       ? "cannot get back the content that it had"
+                                           : "cannot be cut to the length that it had";
 }
 
 /* One of all that are restored. */
@@ -197,7 +198,8 @@ rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64
             return RZ_ERR_UNSUPPORTED;
         }
         if (result != RZ_FILE_AS_MARKED && result != RZ_FILE_CUT) {
-            snprintf(why, max, "%s, which was written to after it, %s", mark->path,
+            snprintf(why, max, "%s, which was %s after it, %s", mark->path,
+                     mark->flags & RZ_FILE_RENAMED ? "renamed" : "written to",
                      why_not(mark, result));
             return RZ_ERR_UNSUPPORTED;
         }
@@ -213,11 +215,19 @@ static bool is_left(const struct rz_file_mark *mark)
            (result != RZ_FILE_LOST || mark->flags & RZ_FILE_CONTENT);
 }
 
+/* What the program finds that it has not made yet. */
+static const char *what_is_left(const struct rz_file_mark *mark)
+{
+    return mark->flags & RZ_FILE_RENAMED   ? "got another name"
+           : mark->flags & RZ_FILE_CONTENT ? "has what was written to it before"
+                                           : "has what was appended to it before";
+}
+
 void rz_closed_files_tell(struct rz_link *link, uint32_t epoch)
 {
     struct asked_mark asked = {.number = 0};
     char first[RZ_FILE_PATH_BYTES], more[64] = "";
-    bool content = false;
+    const char *what = "";
     uint32_t rank = rz_link_info(link)->self.rank, n = 0;
     rz_status_t status;
     while (next_mark(link, epoch, 0, &asked, &status)) {
@@ -226,7 +236,7 @@ void rz_closed_files_tell(struct rz_link *link, uint32_t epoch)
         }
         if (n == 0) {
             snprintf(first, sizeof(first), "%s", asked.path);
-            content = asked.mark.flags & RZ_FILE_CONTENT;
+            what = what_is_left(&asked.mark);
         }
         n += n == 0 || strcmp(first, asked.path) != 0;
     }
@@ -234,9 +244,7 @@ void rz_closed_files_tell(struct rz_link *link, uint32_t epoch)
         snprintf(more, sizeof(more), "; so it is with %u more", n - 1);
     }
     if (n > 0) {
-        fprintf(
-            stderr,
-            "rhizome: rank %u begins again from its start, and %s has what was %s it before%s\n",
-            rank, first, content ? "written to" : "appended to", more);
+        fprintf(stderr, "rhizome: rank %u begins again from its start, and %s %s%s\n", rank, first,
+                what, more);
     }
 }

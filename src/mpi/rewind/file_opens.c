@@ -347,23 +347,31 @@ static int led_ftruncate(int fd, off_t bytes)
     return result;
 }
 
-/* Both names may lose their file. */
+/* A file may lose its content with its name, and its name alone. Names are told last, so that they
+ * are restored first. */
 static bool renaming_begins(int from_folder, const char *from, int to_folder, const char *to,
                             unsigned flags)
 {
     struct stat moved, replaced;
     int error = errno;
+    bool exchange = flags & RENAME_EXCHANGE;
     bool tells = from && to && told->begin();
     if (tells && fstatat(from_folder, from, &moved, AT_SYMLINK_NOFOLLOW) == 0) {
         bool there = fstatat(to_folder, to, &replaced, AT_SYMLINK_NOFOLLOW) == 0;
         bool same = there && moved.st_ino == replaced.st_ino && moved.st_dev == replaced.st_dev;
-        bool fails = same || (there && flags & RENAME_NOREPLACE);
-        if (!fails && there && S_ISREG(replaced.st_mode)) {
-            told->changes(to_folder, to, &replaced, RZ_FILE_REPLACED);
+        bool fails = same || (there ? flags & RENAME_NOREPLACE : exchange);
+        bool moves = !fails && S_ISREG(moved.st_mode);
+        bool replaces = !fails && there && S_ISREG(replaced.st_mode);
+        if (replaces) {
+            told->changes(to_folder, to, &replaced,
+                          exchange ? RZ_FILE_EXCHANGED : RZ_FILE_REPLACED);
         }
-        if (!fails && S_ISREG(moved.st_mode)) {
-            told->changes(from_folder, from, &moved,
-                          flags & RENAME_EXCHANGE ? RZ_FILE_REPLACED : RZ_FILE_MOVED);
+        if (moves) {
+            told->changes(from_folder, from, &moved, exchange ? RZ_FILE_EXCHANGED : RZ_FILE_MOVED);
+            told->renames(&(struct rz_file_names){from_folder, from, to_folder, to}, &moved);
+        }
+        if (replaces && exchange) {
+            told->renames(&(struct rz_file_names){to_folder, to, from_folder, from}, &replaced);
         }
     }
     errno = error;

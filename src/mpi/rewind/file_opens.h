@@ -4,6 +4,8 @@
 #ifndef RZ_MPI_FILE_OPENS_H
 #define RZ_MPI_FILE_OPENS_H
 
+#include "port/file_mark.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +23,7 @@ enum rz_file_change {
     RZ_FILE_WRITTEN,   /* it is opened to write anywhere in it */
     RZ_FILE_REPLACED,  /* its name is given to another file */
     RZ_FILE_MOVED,     /* it gets another name */
+    RZ_FILE_EXCHANGED, /* it gets that of another file, which gets its name */
     RZ_FILE_REMOVED,   /* it loses its name */
 };
 
@@ -38,6 +41,7 @@ enum rz_file_reading {
  *
  *   makes    there is no such file, and one is made if that can be done
  *   changes  a regular file that is there may lose what is in it; path NULL: the open file `folder`
+ *   renames  a regular file is about to get another name
  *   end      fd below 0: it was not done, or is no opening
  *
  * reads stands alone, after the opening. So does reads_from, before the program reads from or maps
@@ -49,6 +53,7 @@ struct rz_file_opens {
     void (*makes)(int folder, const char *path);
     void (*changes)(int folder, const char *path, const struct stat *st,
                     enum rz_file_change change);
+    void (*renames)(const struct rz_file_names *names, const struct stat *st);
     void (*end)(int fd, enum rz_file_opening opening);
     void (*reads)(int fd, enum rz_file_reading reading);
     const atomic_bool *wary;

@@ -42,16 +42,57 @@ static void await_both_ends(struct fake_job *job)
     fake_end(job, 0);
 }
 
-/* The wish tells rank 1 that the mark is made. */
+/* Three nodes, of which the first one fails when rank 0 has said so. Then the next one, which has
+ * its marks, runs the ranks 0 and 1. */
+static void run_until_node_0_fails(struct fake_job *job, const char *words_of_0,
+                                   const char *words_of_1, const char *words_then)
+{
+    fake_start(job, 3);
+    job->flags = RZ_JOB_REWIND;
+    job->environment = (const char *const[]){words_of_0, words_of_1, words_then, NULL};
+    fake_run(job, 3,
+             ARGUMENTS("sh", "-c",
+                       "case $RZ_INCARNATION.$RZ_RANK in"
+                       "  1.0) exec " TEST_HELPER " join repairing enter $WORDS_0 say:made serve;;"
+                       "  1.1) exec " TEST_HELPER " join repairing enter $WORDS_1 serve;;"
+                       "  1.2) exec " TEST_HELPER " join repairing enter serve;;"
+                       "  *.2) exec " TEST_HELPER " join repairing want enter serve;;"
+                       "esac;"
+                       "exec " TEST_HELPER
+                       " join repairing want $WORDS_THEN enter say:anew serve"));
+    fake_await_line(job, 0, "made 0 1 1");
+    const struct rz_launch_message inject = {.type = RZ_LAUNCH_INJECT,
+                                             .inject = {.what = RZ_INJECT_KILL_NODE}};
+    fake_send(job, 0, &inject);
+}
+
+static void end_on_node_1(struct fake_job *job)
+{
+    fake_await_line(job, 0, "anew 0 2 2");
+    fake_await_line(job, 1, "anew 1 2 2");
+    fake_vanish(job);
+    fake_free(job);
+}
+
 static void another_node_has_it_before_the_process_goes_on(void **state)
 {
     struct fake_job job;
     (void)state;
-    run(&job, 2, RZ_JOB_REWIND,
-        "WORDS_0=join enter file-jam:0 file-mark:5,100 wish wished:1 leave bye",
-        "WORDS_1=join enter wished:1 file-marks:0 say:none file-marks:1 file-marks:1 leave bye");
-    fake_await_line(&job, 1, "marks\nnone 1 1 1"); /* those of others are not told, */
-    fake_await_line(&job, 1, "marks of-0:100\nmarks of-0:100\n"); /* but restored, by one process */
+    run_until_node_0_fails(&job, "WORDS_0=file-mark:5,100",
+                           "WORDS_1=", "WORDS_THEN=file-marks:0 file-marks:1");
+    fake_await_line(&job, 0, "marks of-0:100\nmarks of-0:100\n");
+    fake_await_line(&job, 1, "marks\nmarks\n"); /* one process restores it */
+    end_on_node_1(&job);
+}
+
+/* The wish tells rank 1 that the mark is made. */
+static void while_a_node_lives_no_other_one_restores(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    run(&job, 2, RZ_JOB_REWIND, "WORDS_0=join enter file-mark:5,100 wish wished:1 leave bye",
+        "WORDS_1=join enter wished:1 file-marks:0 file-marks:1 say:none leave bye");
+    fake_await_line(&job, 1, "marks\nmarks\nnone 1 1 1");
     await_both_ends(&job);
 }
 
@@ -78,17 +119,15 @@ static void only_those_of_what_is_rolled_back(void **state)
     await_both_ends(&job);
 }
 
-/* The first node keeps what rank 1 of the second one marks, too. The wish puts the marks in order:
- * rank 1's comes first. */
 static void files_that_are_gone_push_no_mark_out(void **state)
 {
     struct fake_job job;
     (void)state;
     setenv("RZ_FILE_MARKS_EACH", "8", 1);
     run(&job, 2, RZ_JOB_REWIND,
-        "WORDS_0=join enter wished:1 file-mark:5,100 new-files:5,50 file-marks:1 leave bye",
-        "WORDS_1=join enter file-mark:5,7 wish wished:1 leave bye");
-    fake_await_line(&job, 0, "marks of-1:7 of-0:100");
+        "WORDS_0=join enter file-mark:5,100 new-files:5,50 file-marks:1 leave bye",
+        "WORDS_1=join enter leave bye");
+    fake_await_line(&job, 0, "marks of-0:100");
     await_both_ends(&job);
 }
 
@@ -97,13 +136,14 @@ static void the_content_is_kept_by_two_nodes(void **state)
 {
     struct fake_job job;
     (void)state;
-    run(&job, 2, RZ_JOB_REWIND,
-        "WORDS_0=join enter file-content:5,1 file-again:5,1 file-length:5,1 file-again:6,1 "
-        "file-length:6,2 file-content:6,2 wish wished:1 file-marks:5 leave bye",
-        "WORDS_1=join enter wished:1 file-marks:6 leave bye");
+    run_until_node_0_fails(
+        &job,
+        "WORDS_0=file-content:5,1 file-again:5,1 file-length:5,1 file-again:6,1 file-length:6,2 "
+        "file-content:6,2 file-marks:5",
+        "WORDS_1=", "WORDS_THEN=file-marks:6");
     fake_await_line(&job, 0, "marks of-0-1=content of-0-1=another of-0-2=con");
-    fake_await_line(&job, 1, "marks of-0-1=another of-0-2=con");
-    await_both_ends(&job);
+    fake_await_line(&job, 0, "marks of-0-1=another of-0-2=con");
+    end_on_node_1(&job);
 }
 
 /* Room for two at each node: the oldest one loses it. Each rank has its own room. */
@@ -112,15 +152,17 @@ static void the_oldest_content_is_dropped(void **state)
     struct fake_job job;
     (void)state;
     setenv("RZ_FILE_CONTENTS_EACH", "14", 1);
-    run(&job, 2, RZ_JOB_REWIND,
-        "WORDS_0=join enter file-content:5,1 file-content:5,2 file-marks:5 file-content:6,3 "
-        "file-marks:5 file-marks:6 wish wished:1 leave bye",
-        "WORDS_1=join enter wished:1 file-content:7,7 file-marks:5 leave bye");
+    run_until_node_0_fails(
+        &job,
+        "WORDS_0=file-content:5,1 file-content:5,2 file-marks:5 file-content:6,3 file-marks:5 "
+        "file-marks:6",
+        "WORDS_1=file-content:7,7", "WORDS_THEN=file-marks:5");
     fake_await_line(&job, 0, "marks of-0-1=content of-0-2=content");
     fake_await_line(&job, 0, "marks of-0-1! of-0-2=content of-0-3=content");
     fake_await_line(&job, 0, "marks of-0-3=content");
-    fake_await_line(&job, 1, "marks of-0-1! of-0-2=content of-0-3=content of-1-7=content");
-    await_both_ends(&job);
+    fake_await_line(&job, 0, "marks of-0-1! of-0-2=content of-0-3=content");
+    fake_await_line(&job, 1, "marks of-1-7=content");
+    end_on_node_1(&job);
 }
 
 /* Its sender is no process of this library; the daemon and the other rank go on. */
@@ -198,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(another_node_has_it_before_the_process_goes_on, nothing_left),
+        cmocka_unit_test_teardown(while_a_node_lives_no_other_one_restores, nothing_left),
         cmocka_unit_test_teardown(each_rank_of_a_node_is_told_its_own, nothing_left),
         cmocka_unit_test_teardown(only_those_of_what_is_rolled_back, nothing_left),
         cmocka_unit_test_teardown(files_that_are_gone_push_no_mark_out, nothing_left),

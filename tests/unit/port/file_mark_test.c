@@ -393,6 +393,61 @@ static void what_has_older_content_is_not_removed(void **state)
     }
 }
 
+static struct rz_file_mark renamed(const char *from, const char *to, char name[RZ_FILE_PATH_BYTES],
+                                   uint8_t kept[RZ_FILE_PATH_BYTES])
+{
+    struct rz_file_mark mark;
+    const struct rz_file_names names = {AT_FDCWD, from, AT_FDCWD, to};
+    assert_true(rz_file_mark_rename(&names, &mark, name, kept));
+    assert_int_equal(rename(from, to), 0);
+    return mark;
+}
+
+static void what_was_renamed_gets_its_name_back(void **state)
+{
+    static uint8_t kept[2][RZ_FILE_PATH_BYTES];
+    char name[2][RZ_FILE_PATH_BYTES], third[80];
+    struct stat st;
+    (void)state;
+    snprintf(third, sizeof(third), "%s-third", path);
+    put("one");
+    struct rz_file_mark first = renamed(path, other, name[0], kept[0]);
+    assert_int_equal(rz_file_mark_restore(&first, 0), RZ_FILE_CUT);
+    assert_int_equal(stat(other, &st), 0);
+    assert_int_equal(rz_file_mark_restore(&first, 1), RZ_FILE_CUT);
+    assert_string_equal(content(), "one");
+    assert_int_equal(stat(other, &st), -1);
+    assert_int_equal(rz_file_mark_restore(&first, 1), RZ_FILE_AS_MARKED);
+    /* Several times; the last one is undone first. */
+    first = renamed(path, other, name[0], kept[0]);
+    struct rz_file_mark second = renamed(other, third, name[1], kept[1]);
+    put("two"); /* which has its name meanwhile, and is not lost */
+    assert_int_equal(rz_file_mark_restore(&second, 2), RZ_FILE_CUT);
+    assert_int_equal(rz_file_mark_restore(&first, 2), RZ_FILE_CUT);
+    assert_string_equal(content(), "one");
+    assert_int_equal(stat(third, &st), -1);
+    assert_int_equal(rename(other, path), 0);
+    assert_string_equal(content(), "two");
+    /* Another file has the name that it got, or it is none of this host. */
+    first = renamed(path, other, name[0], kept[0]);
+    first.inode++;
+    assert_int_equal(rz_file_mark_restore(&first, 3), RZ_FILE_AS_MARKED);
+    first.inode--;
+    first.flags |= RZ_FILE_LOCAL;
+    first.host++;
+    assert_int_equal(rz_file_mark_restore(&first, 3), RZ_FILE_AS_MARKED);
+    first.host--;
+    /* No link on the way is followed, and what is no name is none. */
+    assert_int_equal(symlink(folder, third), 0);
+    snprintf(name[0], sizeof(name[0]), "%s/file", third);
+    assert_int_equal(rz_file_mark_restore(&first, 3), RZ_FILE_CLOSED);
+    first.content_length = RZ_FILE_PATH_BYTES;
+    assert_int_equal(rz_file_mark_restore(&first, 3), RZ_FILE_CLOSED);
+    assert_int_equal(stat(other, &st), 0);
+    unlink(third);
+    unlink(other);
+}
+
 static void what_is_too_large_is_lost(void **state)
 {
     static uint8_t kept[RZ_FILE_CONTENT_MAX];
@@ -556,6 +611,7 @@ int main(void)
         cmocka_unit_test(what_is_older_is_not_cut),
         cmocka_unit_test(what_was_made_again_is_cut_and_removed),
         cmocka_unit_test(what_has_older_content_is_not_removed),
+        cmocka_unit_test(what_was_renamed_gets_its_name_back),
         cmocka_unit_test(what_is_too_large_is_lost),
         cmocka_unit_test(no_link_on_the_way_is_followed),
         cmocka_unit_test(nothing_else_is_written_to),
