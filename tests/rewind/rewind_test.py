@@ -439,7 +439,12 @@ class State(Rewind):
         process.kill()
         self.finish(process)
         self.assertTrue(rig.await_true(lambda: not any(self.members().values())))
-        result = self.runs(*line, "--restart", *options, *program)
+        again = f"{self.folder}/again"
+        result = self.runs(*line, "--restart", "--report", again, *options, *program)
+        with open(again) as events:
+            result.events = events.read()
+        # It is protected again: an image of this run follows.
+        self.assertTrue("the job starts from its beginning" in result.err or self.count(result, "committed") > 0, result.events)
         undisturbed = self.job(self.PROGRAM, modes, str(steps), self.own_folder(), options=(), ranks=3, nodes=1)
         self.assertEqual(sorted(result.out.splitlines()), sorted(undisturbed.out.splitlines()))
         return result.err

@@ -44,6 +44,7 @@ static struct {
     bool under_way;       /* a thread of this process takes part in one */
     enum step step;       /* what this process does in it */
     uint32_t attempt;     /* its number in the epoch */
+    uint64_t epochs;      /* of the jobs before, whose files this one continues from */
     bool asked;           /* for its numbers */
     bool whole;           /* all ranks have saved */
     rz_id refuser;        /* otherwise the first rank that has not, */
@@ -112,6 +113,20 @@ static void call_core(enum rz_snapshot_call call, uint64_t a, uint64_t b, uint64
 {
     step_core(&(struct rz_event){
         .kind = RZ_EVENT_CALL, .now = rz_clock_now(), .call = call, .arg = {a, b, c}});
+}
+
+/* The epochs of another job, which continues from this one's files, have the same numbers. */
+static void forget_core(void)
+{
+    rz_embedded_close(&snapshot.core);
+    rz_protocol_queue_close(&snapshot.unread);
+    snapshot.sent = snapshot.taken = 0;
+}
+
+/* The same at all ranks, and greater than those of all snapshots that this process comes from. */
+static uint64_t moment_now(void)
+{
+    return (snapshot.epochs + rz_engine.epoch) << 32 | snapshot.attempt;
 }
 
 /* A new core for each epoch. */
@@ -250,8 +265,8 @@ static void save(void)
     rz_output_mark();
     rz_snapshot_leave_out(); /* connections may be new since the process stopped */
     struct rz_image_extra extra = {
-        .note = {[RZ_NOTE_INPUT] = rz_input_mark(),
-                 [RZ_NOTE_MOMENT] = (uint64_t)rz_engine.epoch << 32 | snapshot.attempt}};
+        .note = {[RZ_NOTE_INPUT] = rz_input_mark(), [RZ_NOTE_MOMENT] = moment_now()}};
+    const uint64_t job = rz_engine.info->self.job, epochs = extra.note[RZ_NOTE_MOMENT] >> 32;
     rz_lock_owners_follow(); /* also calls of objects that were loaded since */
     extra.closed = rz_closed_files_hold(extra.note[RZ_NOTE_MOMENT], &extra.n_closed);
     /* Other threads have gone on inside their calls since this process stopped. */
@@ -261,8 +276,9 @@ static void save(void)
     if (result == RZ_IMAGE_RESTORED) {
         rz_images_begin();
         snapshot.whole = true;
-        snapshot.sent = snapshot.taken = 0;
+        forget_core();
         rz_restore_wake();
+        snapshot.epochs = rz_engine.info->self.job == job ? snapshot.epochs : epochs;
     }
     rz_closed_files_go_on();
     switch (result) {
