@@ -57,6 +57,9 @@ struct rz_timing_setup {
 
     /* Configuration of a part; valid until the next call of config. */
     const void *(*config)(struct rz_timing *timing, rz_id member, uint32_t part);
+    /* The date at which a member starts: its parts are initialized with it. No event may reach it
+     * before. Optional: 0. */
+    rz_time (*starts)(struct rz_timing *timing, rz_id member);
     /* A notice to the host of a member. */
     void (*notified)(struct rz_timing *timing, rz_id member, uint32_t part,
                      const struct rz_action *notice);

@@ -369,6 +369,29 @@ static void alarms_ring_and_stop_the_run(void **state)
     rz_timing_destroy(timing);
 }
 
+static rz_time one_by_one(struct rz_timing *timing, rz_id member)
+{
+    (void)timing;
+    return 100 * member;
+}
+
+static void members_start_at_dates_of_their_own(void **state)
+{
+    (void)state;
+    struct rz_timing_setup setup = toy_setup(3, &record);
+    struct rz_timing *together = rz_timing_create(&setup);
+    setup.starts = one_by_one;
+    toy_add_part(&setup);
+    struct rz_timing *apart = rz_timing_create(&setup);
+    for (rz_id id = 0; id < 3; id++) {
+        assert_int_equal(toy_started(rz_timing_state(together, id, 0)), 0);
+        assert_int_equal(toy_started(rz_timing_state(apart, id, 0)), 100 * id);
+        assert_int_equal(toy_started(rz_timing_state(apart, id, 1)), 100 * id);
+    }
+    rz_timing_destroy(together);
+    rz_timing_destroy(apart);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_run_ends_at_its_date_and_goes_on),
         cmocka_unit_test(a_host_calls_its_parts_at_once),
         cmocka_unit_test(alarms_ring_and_stop_the_run),
+        cmocka_unit_test(members_start_at_dates_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
