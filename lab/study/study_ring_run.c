@@ -61,6 +61,22 @@ void rz_ring_run_begin(struct rz_ring_run *run, const struct rz_study_options *o
     }
 }
 
+rz_time rz_ring_phase(uint64_t seed, rz_time period, rz_id member)
+{
+    struct rz_random random = {rz_mix(rz_mix(seed, 0x70686173), member)};
+    return 1 + rz_random_below(&random, period);
+}
+
+/* The first heartbeat to a member comes up to a period after the one that it would expect of a
+ * member with its own start: the host gives the first timeout that much more. */
+void rz_ring_run_with_ring(struct rz_ring_run *run)
+{
+    run->with_ring = true;
+    if (run->options->phases == RZ_STUDY_PHASES_INDEPENDENT) {
+        run->begin = run->ring.start_slack = run->options->hb_period;
+    }
+}
+
 void rz_ring_run_end(struct rz_ring_run *run)
 {
     free(run->news);
@@ -217,6 +233,12 @@ static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
     return &run->spread;
 }
 
+static rz_time starts(struct rz_timing *timing, rz_id member)
+{
+    const struct rz_ring_run *run = rz_timing_study(timing);
+    return rz_ring_phase(run->seed, run->begin, member);
+}
+
 static rz_time slow_senders(struct rz_timing *timing, rz_id from, rz_id to)
 {
     const struct rz_ring_run *run = rz_timing_study(timing);
@@ -256,6 +278,7 @@ struct rz_timing_setup rz_ring_run_setup(struct rz_ring_run *run)
         .seed = run->seed,
         .study = run,
         .config = config,
+        .starts = run->begin > 0 ? starts : NULL,
         .notified = notified,
         .failed = failed,
         .delay = run->slow ? slow_senders : NULL,
@@ -356,7 +379,7 @@ void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
     if (seen) {
         rz_table_number(table, (double)run->false_failure_reports);
     }
-    rz_table_number(table, milliseconds(rz_timing_now(timing)));
+    rz_table_number(table, milliseconds(rz_timing_now(timing) - run->begin));
     rz_table_number(table, (double)cost.events);
     rz_table_number(table, cost.seconds);
     rz_table_number(table, cost.seconds * 1e9 / (double)(cost.events > 0 ? cost.events : 1));
