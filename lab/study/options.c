@@ -125,6 +125,13 @@ RZ_CLI_TAKE(phases)
     return same || strcmp(value, "independent") == 0;
 }
 
+RZ_CLI_TAKE(composition)
+{
+    *why = "it is paper or daemon";
+    OPTIONS->as_daemon = strcmp(value, "daemon") == 0;
+    return OPTIONS->as_daemon || strcmp(value, "paper") == 0;
+}
+
 RZ_CLI_TAKE(assignment)
 {
     *why = "it is full or cube";
@@ -208,6 +215,8 @@ const struct rz_study_option rz_study_option_table[] = {
      "Silence after which a member is suspected.", take_hb_timeout}},
     {RZ_STUDY_PHASES, PLAIN, 0, {"--phases", NULL, "NAME",
      "Members send heartbeats at dates of their own (independent) or together (same). Default: independent.", take_phases}},
+    {RZ_STUDY_COMPOSITION, PLAIN, 0, {"--composition", NULL, "NAME",
+     "A suspicion is broadcast at once (paper), or as by daemons (daemon): after a roll call, redundant messages later. Default: paper.", take_composition}},
     {RZ_STUDY_CYCLE, TIME, AT(cycle), {"--cycle", NULL, "T",
      "Gossip's cycle, SWIM's protocol period, the interval of tests.", take_cycle}},
     {RZ_STUDY_TOLERANCE, SHARE, AT(tolerance), {"--tolerance", NULL, "X",

@@ -50,6 +50,7 @@ struct rz_study_options {
 
     rz_time hb_period, hb_timeout; /* --hb-period, --hb-timeout */
     enum rz_study_phases phases;   /* --phases independent|same */
+    bool as_daemon;                /* --composition paper|daemon */
     rz_time cycle;    /* --cycle: gossip cycle, SWIM's protocol period, test interval */
     double tolerance; /* --tolerance 0.1%: of gossip 3; a fraction here */
     uint32_t window;  /* --window: gossip 3's stability, gossip 2's h; 0: the component's default */
@@ -102,7 +103,8 @@ enum rz_study_takes {
     RZ_STUDY_PER_NODE = 131072,
     RZ_STUDY_TRACE = 262144,
     RZ_STUDY_TESTERS = 524288, /* cube, health */
-    RZ_STUDY_PHASES = 1048576
+    RZ_STUDY_PHASES = 1048576,
+    RZ_STUDY_COMPOSITION = 2097152
 };
 
 struct rz_study {

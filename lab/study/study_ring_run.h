@@ -4,6 +4,7 @@
 #ifndef RZ_STUDY_STUDY_RING_RUN_H
 #define RZ_STUDY_STUDY_RING_RUN_H
 
+#include "proto/recover/recover.h"
 #include "proto/ring/ring.h"
 #include "proto/spread/spread.h"
 #include "study/study.h"
@@ -29,8 +30,12 @@ struct rz_ring_run {
     rz_time begin;        /* all members have started by then: dates of the options count from it */
     uint32_t n, embedded; /* members; number of processes that each informs in a star, 0: none */
     uint64_t seed;
-    bool with_ring;            /* part 0; else spread is part 0 */
-    struct rz_ring_news *news; /* sorted by item */
+    bool with_ring; /* part 0; else spread is part 0 */
+    bool roll_call; /* combined as in the daemon: with recover as part 2 */
+    struct rz_recover_config recover;
+    uint32_t *placement, *slots; /* of recover: one rank on each node */
+    rz_time *asked_at;           /* of each member: when its last roll call began */
+    struct rz_ring_news *news;   /* sorted by item */
     uint32_t n_news;
     uint8_t *doomed;  /* members that the study kills, or has killed: not waited for */
     uint64_t living;  /* the others */
@@ -43,7 +48,7 @@ struct rz_ring_run {
 };
 
 /* Numbers of the component's parts in a run with a ring. */
-enum { RZ_RING_PART_RING, RZ_RING_PART_SPREAD };
+enum { RZ_RING_PART_RING, RZ_RING_PART_SPREAD, RZ_RING_PART_RECOVER };
 
 void rz_ring_run_begin(struct rz_ring_run *run, const struct rz_study_options *options, uint32_t n,
                        uint32_t n_news, uint64_t seed);

@@ -64,6 +64,8 @@ struct rz_timing_setup {
     void (*notified)(struct rz_timing *timing, rz_id member, uint32_t part,
                      const struct rz_action *notice);
     void (*failed)(struct rz_timing *timing, rz_id member); /* optional */
+    /* A message has arrived at a member, which is about to process it. Optional. */
+    void (*received)(struct rz_timing *timing, rz_id member, rz_id from);
     void (*alarm)(struct rz_timing *timing, uint64_t what); /* of rz_timing_alarm */
     /* Further delay of a transfer (a slow link, a loaded host); RZ_TIME_NEVER: it is lost.
      * Optional.

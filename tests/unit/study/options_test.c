@@ -21,7 +21,7 @@ static const struct rz_study ring = {.name = "ring",
                                      .members_max = 1 << 16,
                                      .members_max_model = 1 << 20,
                                      .takes = RZ_STUDY_KILL | RZ_STUDY_HEARTBEAT | RZ_STUDY_MODEL |
-                                              RZ_STUDY_PHASES,
+                                              RZ_STUDY_PHASES | RZ_STUDY_COMPOSITION,
                                      .defaults = own_defaults};
 static const struct rz_study gossip = {.name = "gossip",
                                        .summary = "gossip",
@@ -157,6 +157,9 @@ static void test_values(void **state)
     assert_int_equal(request.options.phases, RZ_STUDY_PHASES_INDEPENDENT);
     assert_false(take(&request, "--phases", "equal"));
     assert_null(find(&gossip, "--phases"));
+    assert_true(take(&request, "--composition", "daemon") && request.options.as_daemon);
+    assert_true(take(&request, "--composition", "paper") && !request.options.as_daemon);
+    assert_false(take(&request, "--composition", "papers"));
     assert_false(take(&request, "--hb-period", "0s"));
     assert_false(take(&request, "--hb-period", "100"));
 }

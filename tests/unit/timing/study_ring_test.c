@@ -323,6 +323,77 @@ static void bounds_hold_for_every_timeout(void **state)
     }
 }
 
+/* ---- as the daemon does ---- */
+
+/* The same failures, found as early by the ring, and reported once the others have answered, and as
+ * long again. */
+static void a_roll_call_comes_before_the_news(void **state)
+{
+    (void)state;
+    struct rz_study_options paper = options_of("ring", 40), daemon;
+    paper.trials = 30;
+    daemon = paper;
+    daemon.as_daemon = true;
+    struct rz_table *at_once = run("ring", &paper), *asked = run("ring", &daemon);
+    for (uint32_t i = 0; i < paper.trials; i++) {
+        double later =
+            rz_table_at(asked, i, "detect_last_ms") - rz_table_at(at_once, i, "detect_last_ms");
+        double spread = rz_table_at(asked, i, "known_ms") - rz_table_at(asked, i, "detect_last_ms");
+        assert_true(later > 4 * TRANSFER_MS && later < 0.5); /* there and back, twice */
+        assert_true(spread > 0 && spread < 0.5);
+        assert_true(rz_table_at(asked, i, "false_failure_reports") == 0);
+        assert_true(rz_table_at(asked, i, "messages") > rz_table_at(at_once, i, "messages") + 38);
+    }
+    rz_table_destroy(at_once);
+    rz_table_destroy(asked);
+}
+
+/* A member whose heartbeats are lost answers when it is asked. */
+static void the_living_answer_a_roll_call(void **state)
+{
+    (void)state;
+    double wrong[2];
+    for (uint32_t as_daemon = 0; as_daemon < 2; as_daemon++) {
+        struct rz_study_options options = options_of("ring", 64);
+        options.as_daemon = as_daemon;
+        options.kill = 0;
+        options.loss = 0.1;
+        options.until = 30 * P;
+        options.trials = 20;
+        struct rz_table *table = run("ring", &options);
+        struct rz_table_spread spread = rz_table_spread(table, "false_failure_reports");
+        wrong[as_daemon] = spread.mean * spread.n;
+        rz_table_destroy(table);
+    }
+    assert_true(wrong[0] >= 10);
+    assert_true(wrong[1] < wrong[0] / 2);
+}
+
+/* Of 40 members 24 fail: the others find that they are no quorum, after three timeouts, and stop.
+ * Of two, the lower one breaks the tie. */
+static void without_a_quorum_members_stop(void **state)
+{
+    (void)state;
+    struct rz_study_options options = options_of("ring", 40);
+    options.as_daemon = true;
+    options.kill = 24;
+    options.trials = 5;
+    struct rz_table *many = run("ring", &options);
+    for (uint32_t i = 0; i < options.trials; i++) {
+        assert_true(isnan(rz_table_at(many, i, "detect_first_ms")));
+        assert_true(isnan(rz_table_at(many, i, "known_ms")));
+        assert_true(rz_table_at(many, i, "false_failure_reports") == 0);
+    }
+    rz_table_destroy(many);
+    options.members = 2;
+    options.kill = 1;
+    for (options.seed = 1; options.seed <= 10; options.seed++) {
+        rz_id victim;
+        rz_study_draw_victims(&options, options.seed, &victim);
+        assert_true(isnan(measure("ring", &options, "known_ms")) == (victim == 0));
+    }
+}
+
 /* ---- dates of a broadcast ---- */
 
 /* Two daemons with three processes each. The first: 0.2 us until it sees the failure, 0.5 for the
@@ -499,6 +570,9 @@ int main(void)
         cmocka_unit_test(in_phase_the_former_results_come_back),
         cmocka_unit_test(latencies_are_those_of_uniform_phases),
         cmocka_unit_test(bounds_hold_for_every_timeout),
+        cmocka_unit_test(a_roll_call_comes_before_the_news),
+        cmocka_unit_test(the_living_answer_a_roll_call),
+        cmocka_unit_test(without_a_quorum_members_stop),
         cmocka_unit_test(a_star_takes_its_time),
         cmocka_unit_test(a_member_that_is_too_slow_is_fenced),
         cmocka_unit_test(a_member_that_ends_before_its_date_is_known_from_the_start),
