@@ -117,6 +117,21 @@ RZ_CLI_TAKE(tree)
     return false;
 }
 
+RZ_CLI_TAKE(phases)
+{
+    *why = "it is independent or same";
+    bool same = strcmp(value, "same") == 0;
+    OPTIONS->phases = same ? RZ_STUDY_PHASES_SAME : RZ_STUDY_PHASES_INDEPENDENT;
+    return same || strcmp(value, "independent") == 0;
+}
+
+RZ_CLI_TAKE(composition)
+{
+    *why = "it is paper or daemon";
+    OPTIONS->as_daemon = strcmp(value, "daemon") == 0;
+    return OPTIONS->as_daemon || strcmp(value, "paper") == 0;
+}
+
 RZ_CLI_TAKE(assignment)
 {
     *why = "it is full or cube";
@@ -198,6 +213,10 @@ const struct rz_study_option rz_study_option_table[] = {
      "Time from heartbeat to heartbeat.", take_hb_period}},
     {RZ_STUDY_HEARTBEAT, TIME, AT(hb_timeout), {"--hb-timeout", NULL, "T",
      "Silence after which a member is suspected.", take_hb_timeout}},
+    {RZ_STUDY_PHASES, PLAIN, 0, {"--phases", NULL, "NAME",
+     "Members send heartbeats at dates of their own (independent) or together (same). Default: independent.", take_phases}},
+    {RZ_STUDY_COMPOSITION, PLAIN, 0, {"--composition", NULL, "NAME",
+     "A suspicion is broadcast at once (paper), or as by daemons (daemon): after a roll call, redundant messages later. Default: paper.", take_composition}},
     {RZ_STUDY_CYCLE, TIME, AT(cycle), {"--cycle", NULL, "T",
      "Gossip's cycle, SWIM's protocol period, the interval of tests.", take_cycle}},
     {RZ_STUDY_TOLERANCE, SHARE, AT(tolerance), {"--tolerance", NULL, "X",

@@ -25,6 +25,12 @@ enum rz_study_victims {
     RZ_STUDY_VICTIMS_RACK   /* whole nodes (of per_node members), drawn at random */
 };
 
+/* When members send their heartbeats within a period. */
+enum rz_study_phases {
+    RZ_STUDY_PHASES_INDEPENDENT, /* each at its own date, drawn from the seed */
+    RZ_STUDY_PHASES_SAME         /* all at the same date */
+};
+
 enum rz_study_tree { RZ_STUDY_TREE_BINARY, RZ_STUDY_TREE_BIN_STAR, RZ_STUDY_TREE_BIN_BIN };
 
 /*
@@ -43,6 +49,8 @@ struct rz_study_options {
     rz_time until;    /* --until: virtual time; 0: the study's choice */
 
     rz_time hb_period, hb_timeout; /* --hb-period, --hb-timeout */
+    enum rz_study_phases phases;   /* --phases independent|same */
+    bool as_daemon;                /* --composition paper|daemon */
     rz_time cycle;    /* --cycle: gossip cycle, SWIM's protocol period, test interval */
     double tolerance; /* --tolerance 0.1%: of gossip 3; a fraction here */
     uint32_t window;  /* --window: gossip 3's stability, gossip 2's h; 0: the component's default */
@@ -94,7 +102,9 @@ enum rz_study_takes {
     RZ_STUDY_LAG = 65536,
     RZ_STUDY_PER_NODE = 131072,
     RZ_STUDY_TRACE = 262144,
-    RZ_STUDY_TESTERS = 524288 /* cube, health */
+    RZ_STUDY_TESTERS = 524288, /* cube, health */
+    RZ_STUDY_PHASES = 1048576,
+    RZ_STUDY_COMPOSITION = 2097152
 };
 
 struct rz_study {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Studies of the heartbeat ring with its broadcast, combined as in the paper: a suspicion is
- * broadcast at once, and a member that learns of a failure reports it to both components. (The
- * daemon asks all others first: recovery/silence.c.)
+ * broadcast at once, and a member that learns of a failure reports it to both components; or, with
+ * --composition daemon, as the daemon combines them: it asks all others first.
+ *
+ * Daemons start at their own dates, and nothing brings their heartbeats into phase: here, too, but
+ * for --phases same.
  *
  * Two levels: members are daemons, each tells its processes in a star. Flat: members are processes,
  * and the broadcast sends to near ones first.
@@ -33,6 +36,8 @@ static void spread_defaults(struct rz_study_options *options)
 
 /* ---- the ring ---- */
 
+#define RECOVER_BYTES 256 /* of a member's recover, for each member */
+
 static bool ring_check(const struct rz_study_options *options, const char **why)
 {
     uint64_t n = options->members * (options->flat ? options->per_node : 1);
@@ -43,8 +48,11 @@ static bool ring_check(const struct rz_study_options *options, const char **why)
         *why = "more than 2^20 members of the ring";
     } else if (options->kill >= n) {
         *why = "--kill: at least one member must be left";
+    } else if (options->as_daemon && options->flat) {
+        *why = "--composition daemon: processes, --flat, have no roll call";
     } else {
-        rz_study_fits(n, 48 * (uint64_t)options->kill, why);
+        uint64_t recover = options->as_daemon ? RECOVER_BYTES * n : 0;
+        rz_study_fits(n, 48 * (uint64_t)options->kill + recover, why);
     }
     return !*why;
 }
@@ -73,7 +81,8 @@ static void plan_failures(struct rz_ring_run *run)
     for (uint32_t i = 0; i < run->n_news; i++) {
         bool again = i == 0 || run->options->kill_during;
         run->news[i].item = victims[i];
-        run->news[i].at = again ? failure_date(run->options, &random) : run->news[0].at;
+        run->news[i].at =
+            again ? run->begin + failure_date(run->options, &random) : run->news[0].at;
         run->doomed[victims[i]] = 1;
     }
     run->living = run->n - run->n_news;
@@ -86,10 +95,10 @@ static rz_time ring_until(const struct rz_ring_run *run)
     const struct rz_study_options *options = run->options;
     rz_time last = 0;
     if (options->until > 0) {
-        return options->until;
+        return run->begin + options->until;
     }
     if (run->n_news == 0) {
-        return 10 * options->hb_period;
+        return run->begin + 10 * options->hb_period;
     }
     for (uint32_t i = 0; i < run->n_news; i++) {
         last = run->news[i].at > last ? run->news[i].at : last;
@@ -105,7 +114,7 @@ static bool ring_trial(const struct rz_study_options *options, uint32_t trial,
     rz_assert(run != NULL);
     uint64_t n = options->members * (options->flat ? options->per_node : 1);
     rz_ring_run_begin(run, options, (uint32_t)n, options->kill, options->seed + trial);
-    run->with_ring = true;
+    rz_ring_run_with_ring(run);
     plan_failures(run);
     rz_ring_run_expect(run);
     struct rz_timing_setup setup = rz_ring_run_setup(run);
@@ -152,8 +161,9 @@ const struct rz_study rz_ring_studies[] = {
      .members_are = "nodes",
      .members_default = 64,
      .members_max = 1 << 20,
-     .takes = RZ_STUDY_KILL | RZ_STUDY_HEARTBEAT | RZ_STUDY_FLAT | RZ_STUDY_NEAR_FIRST |
-              RZ_STUDY_PER_NODE | RZ_STUDY_LOSS | RZ_STUDY_SLOW | RZ_STUDY_TRACE,
+     .takes = RZ_STUDY_KILL | RZ_STUDY_HEARTBEAT | RZ_STUDY_PHASES | RZ_STUDY_COMPOSITION |
+              RZ_STUDY_FLAT | RZ_STUDY_NEAR_FIRST | RZ_STUDY_PER_NODE | RZ_STUDY_LOSS |
+              RZ_STUDY_SLOW | RZ_STUDY_TRACE,
      .defaults = defaults,
      .run = ring_run},
     {.name = "process",

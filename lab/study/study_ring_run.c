@@ -4,6 +4,7 @@
 #include "study/study_ring_run.h"
 
 #include "base/assert.h"
+#include "base/lateness.h"
 #include "base/random.h"
 
 #include <math.h>
@@ -12,6 +13,11 @@
 
 RZ_PROTOCOL(ring, RZ_PROTOCOL_RING);
 RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
+RZ_PROTOCOL(recover, RZ_PROTOCOL_RECOVER);
+
+/* As src/daemon: state/core.h, recovery/silence.c. */
+#define REDUNDANT_AFTER (10 * RZ_MILLISECOND)
+#define ANSWER_TIMEOUTS 3
 
 static void *memory(size_t bytes)
 {
@@ -61,11 +67,53 @@ void rz_ring_run_begin(struct rz_ring_run *run, const struct rz_study_options *o
     }
 }
 
+rz_time rz_ring_phase(uint64_t seed, rz_time period, rz_id member)
+{
+    struct rz_random random = {rz_mix(rz_mix(seed, 0x70686173), member)};
+    return 1 + rz_random_below(&random, period);
+}
+
+static void combine_as_daemon(struct rz_ring_run *run)
+{
+    run->roll_call = true;
+    run->ring.held = true;
+    run->ring.lateness_max = RZ_LATENESS_MAX;
+    run->spread.redundant_after = REDUNDANT_AFTER;
+    run->placement = memory(run->n * sizeof(*run->placement));
+    run->slots = memory(run->n * sizeof(*run->slots));
+    run->asked_at = memory(run->n * sizeof(*run->asked_at));
+    for (uint32_t i = 0; i < run->n; i++) {
+        run->placement[i] = i;
+        run->slots[i] = 1;
+    }
+    run->recover = (struct rz_recover_config){.n_daemons = run->n,
+                                              .n_ranks = run->n,
+                                              .tie_breaker = RZ_ID_NONE,
+                                              .placement = run->placement,
+                                              .slots = run->slots};
+}
+
+/* The first heartbeat to a member comes up to a period after the one that it would expect of a
+ * member with its own start: the host gives the first timeout that much more. */
+void rz_ring_run_with_ring(struct rz_ring_run *run)
+{
+    run->with_ring = true;
+    if (run->options->as_daemon) {
+        combine_as_daemon(run);
+    }
+    if (run->options->phases == RZ_STUDY_PHASES_INDEPENDENT) {
+        run->begin = run->ring.start_slack = run->options->hb_period;
+    }
+}
+
 void rz_ring_run_end(struct rz_ring_run *run)
 {
     free(run->news);
     free(run->doomed);
     free(run->slow);
+    free(run->placement);
+    free(run->slots);
+    free(run->asked_at);
 }
 
 void rz_ring_run_expect(struct rz_ring_run *run)
@@ -90,6 +138,24 @@ rz_time rz_ring_run_all_know(const struct rz_ring_run *run)
 }
 
 /* ---- knowledge ---- */
+
+/* What is broadcast of a member. */
+static uint64_t item_of(const struct rz_ring_run *run, uint64_t member)
+{
+    return run->roll_call ? rz_recover_pack_daemon((rz_id)member, false) : member;
+}
+
+static uint64_t member_of(const struct rz_ring_run *run, uint64_t item)
+{
+    rz_id member = RZ_ID_NONE;
+    bool proof;
+    if (!run->roll_call) {
+        return item;
+    }
+    bool daemon = rz_recover_unpack_daemon(item, &member, &proof);
+    rz_assert(daemon);
+    return member;
+}
 
 static struct rz_ring_news *find_news(struct rz_ring_run *run, uint64_t item)
 {
@@ -131,7 +197,7 @@ static void failed(struct rz_timing *timing, rz_id member)
     run->living--;
     const void *spread = rz_timing_state(timing, member, run->with_ring ? RZ_RING_PART_SPREAD : 0);
     for (uint32_t i = 0; i < run->n_news; i++) {
-        bool knew = rz_spread_knows(spread, run->news[i].item);
+        bool knew = rz_spread_knows(spread, item_of(run, run->news[i].item));
         run->news[i].known_by -= knew;
         run->missing -= !knew;
     }
@@ -139,19 +205,12 @@ static void failed(struct rz_timing *timing, rz_id member)
 
 /* ---- the host ---- */
 
-static void on_ring(struct rz_ring_run *run, struct rz_timing *timing, rz_id member,
-                    const struct rz_action *notice)
+/* A member holds another for failed, and tells all. */
+static void found(struct rz_ring_run *run, struct rz_timing *timing, rz_id member, rz_id failed)
 {
-    uint64_t item = notice->arg[0];
-    if (notice->what == RZ_RING_FENCED) {
-        rz_timing_kill(timing, member, 0);
-        return;
-    }
-    if (notice->what != RZ_RING_SUSPECT) {
-        return;
-    }
-    struct rz_ring_news *news = find_news(run, item);
-    if (rz_timing_alive(timing, (rz_id)item)) {
+    uint64_t item = item_of(run, failed);
+    struct rz_ring_news *news = find_news(run, failed);
+    if (rz_timing_alive(timing, failed)) {
         run->false_failure_reports++;
     } else if (news && news->seen_at == RZ_TIME_NEVER) {
         news->seen_at = rz_timing_now(timing);
@@ -159,6 +218,67 @@ static void on_ring(struct rz_ring_run *run, struct rz_timing *timing, rz_id mem
     rz_timing_call(
         timing, member, RZ_RING_PART_SPREAD, 0,
         &(struct rz_timing_request){.call = RZ_SPREAD_BROADCAST, .items = &item, .n_items = 1});
+}
+
+static void fenced(struct rz_ring_run *run, struct rz_timing *timing, rz_id member)
+{
+    if (!run->roll_call ||
+        rz_recover_fence_binds(rz_timing_state(timing, member, RZ_RING_PART_RECOVER))) {
+        rz_timing_kill(timing, member, 0);
+    }
+}
+
+static void on_ring(struct rz_ring_run *run, struct rz_timing *timing, rz_id member,
+                    const struct rz_action *notice)
+{
+    if (notice->what == RZ_RING_FENCED) {
+        fenced(run, timing, member);
+    } else if (notice->what == RZ_RING_SUSPECT && run->roll_call) {
+        rz_timing_call(timing, member, RZ_RING_PART_RECOVER, 0,
+                       &(struct rz_timing_request){.call = RZ_RECOVER_SUSPECT,
+                                                   .arg = (uint64_t[4]){notice->arg[0]}});
+    } else if (notice->what == RZ_RING_SUSPECT) {
+        found(run, timing, member, (rz_id)notice->arg[0]);
+    }
+}
+
+/* As src/daemon/recovery/silence.c, but for processors that daemons wait for. Epochs have no
+ * processes here: only their agreements take place. */
+static void on_recover(struct rz_ring_run *run, struct rz_timing *timing, rz_id member,
+                       const struct rz_action *notice)
+{
+    rz_time now = rz_timing_now(timing);
+    if (notice->what == RZ_RECOVER_REPORT) {
+        found(run, timing, member, (rz_id)notice->arg[0]);
+    } else if (notice->what == RZ_RECOVER_ASKING) {
+        run->asked_at[member] = now;
+        rz_timing_alarm(timing, now + ANSWER_TIMEOUTS * run->ring.hb_timeout, member);
+    } else if (notice->what == RZ_RECOVER_STOP) {
+        rz_timing_kill(timing, member, 0);
+    }
+}
+
+/* A roll call has had its time: too few have answered, so that this member is cut off. */
+static void look_at_roll_call(struct rz_timing *timing, uint64_t what)
+{
+    const struct rz_ring_run *run = rz_timing_study(timing);
+    rz_id member = (rz_id)what;
+    const struct rz_recover *recover = rz_timing_state(timing, member, RZ_RING_PART_RECOVER);
+    rz_time until = run->asked_at[member] + ANSWER_TIMEOUTS * run->ring.hb_timeout;
+    if (rz_timing_alive(timing, member) && rz_timing_now(timing) >= until &&
+        rz_recover_asking(recover) &&
+        !rz_recover_has_quorum(rz_recover_answers(recover), run->n, RZ_ID_NONE)) {
+        rz_timing_kill(timing, member, 0);
+    }
+}
+
+static void received(struct rz_timing *timing, rz_id member, rz_id from)
+{
+    if (rz_recover_asking(rz_timing_state(timing, member, RZ_RING_PART_RECOVER))) {
+        rz_timing_call(
+            timing, member, RZ_RING_PART_RECOVER, 0,
+            &(struct rz_timing_request){.call = RZ_RECOVER_HEARD, .arg = (uint64_t[4]){from}});
+    }
 }
 
 /* The daemon informs its processes, one after the other; the date when the last one knows. */
@@ -179,17 +299,24 @@ static void on_spread(struct rz_ring_run *run, struct rz_timing *timing, rz_id m
 {
     rz_time at = tell_processes(run, timing, member);
     for (uint32_t i = 0; i < notice->n_items; i++) {
-        struct rz_ring_news *news = find_news(run, notice->items[i]);
+        struct rz_ring_news *news = find_news(run, member_of(run, notice->items[i]));
         if (news && !run->doomed[member]) {
             learn(run, timing, news, at);
         }
         if (!run->with_ring) {
             continue;
         }
-        rz_id failed = (rz_id)notice->items[i];
+        rz_id failed = (rz_id)member_of(run, notice->items[i]);
+        if (failed == member && run->roll_call) {
+            fenced(run, timing, member);
+            continue;
+        }
         rz_timing_tell(timing, member, RZ_RING_PART_RING, 0, &failed, 1);
         if (failed != member) {
             rz_timing_tell(timing, member, RZ_RING_PART_SPREAD, 0, &failed, 1);
+        }
+        if (run->roll_call) {
+            rz_timing_tell(timing, member, RZ_RING_PART_RECOVER, 0, &failed, 1);
         }
     }
 }
@@ -200,6 +327,8 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
     struct rz_ring_run *run = rz_timing_study(timing);
     if (run->with_ring && part == RZ_RING_PART_RING) {
         on_ring(run, timing, member, notice);
+    } else if (run->roll_call && part == RZ_RING_PART_RECOVER) {
+        on_recover(run, timing, member, notice);
     } else {
         on_spread(run, timing, member, notice);
     }
@@ -214,7 +343,16 @@ static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
     if (run->with_ring && part == RZ_RING_PART_RING) {
         return &run->ring;
     }
+    if (run->roll_call && part == RZ_RING_PART_RECOVER) {
+        return &run->recover;
+    }
     return &run->spread;
+}
+
+static rz_time starts(struct rz_timing *timing, rz_id member)
+{
+    const struct rz_ring_run *run = rz_timing_study(timing);
+    return rz_ring_phase(run->seed, run->begin, member);
 }
 
 static rz_time slow_senders(struct rz_timing *timing, rz_id from, rz_id to)
@@ -227,6 +365,10 @@ static rz_time slow_senders(struct rz_timing *timing, rz_id from, rz_id to)
 static const char *ring_or_spread_message(uint32_t part, uint8_t type)
 {
     static const char *const names[] = {"HEARTBEAT", "REQUEST", "QUIT"};
+    static const char *const calls[] = {"DOUBT", "ASK", "HERE"};
+    if (part == RZ_RING_PART_RECOVER) {
+        return type < RZ_RECOVER_DOUBT ? "AGREE" : calls[type - RZ_RECOVER_DOUBT];
+    }
     return part == RZ_RING_PART_RING ? names[type] : "NEWS";
 }
 
@@ -239,6 +381,11 @@ static const char *spread_message(uint32_t part, uint8_t type)
 static const char *ring_or_spread_notice(uint32_t part, uint32_t what)
 {
     static const char *const names[] = {"SUSPECT", "LEFT", "FENCED"};
+    if (part == RZ_RING_PART_RECOVER) {
+        return what == RZ_RECOVER_ASKING   ? "ASKING"
+               : what == RZ_RECOVER_REPORT ? "REPORT"
+                                           : "DECIDED";
+    }
     return part == RZ_RING_PART_RING ? names[what] : "DELIVER";
 }
 
@@ -256,6 +403,7 @@ struct rz_timing_setup rz_ring_run_setup(struct rz_ring_run *run)
         .seed = run->seed,
         .study = run,
         .config = config,
+        .starts = run->begin > 0 ? starts : NULL,
         .notified = notified,
         .failed = failed,
         .delay = run->slow ? slow_senders : NULL,
@@ -265,6 +413,11 @@ struct rz_timing_setup rz_ring_run_setup(struct rz_ring_run *run)
         setup.parts[setup.n_parts++] = &rz_protocol_ring;
     }
     setup.parts[setup.n_parts++] = &rz_protocol_spread;
+    if (run->roll_call) {
+        setup.parts[setup.n_parts++] = &rz_protocol_recover;
+        setup.alarm = look_at_roll_call;
+        setup.received = received;
+    }
     return setup;
 }
 
@@ -332,9 +485,12 @@ void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
     latencies(run, &first, &last, &known);
     struct rz_timing_counts news =
         rz_timing_count(timing, run->with_ring ? RZ_RING_PART_SPREAD : 0, UINT32_MAX);
-    struct rz_timing_counts ring = {0};
+    struct rz_timing_counts ring = {0}, recover = {0};
     if (run->with_ring) {
         ring = rz_timing_count(timing, RZ_RING_PART_RING, UINT32_MAX);
+    }
+    if (run->roll_call) {
+        recover = rz_timing_count(timing, RZ_RING_PART_RECOVER, UINT32_MAX);
     }
     struct rz_timing_cost cost = rz_timing_cost(timing);
     rz_table_row(table);
@@ -344,8 +500,8 @@ void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
         rz_table_number(table, last);
     }
     rz_table_number(table, known);
-    rz_table_number(table, (double)(news.messages + ring.messages));
-    rz_table_number(table, (double)(news.bytes + ring.bytes));
+    rz_table_number(table, (double)(news.messages + ring.messages + recover.messages));
+    rz_table_number(table, (double)(news.bytes + ring.bytes + recover.bytes));
     if (seen) {
         rz_table_number(table, (double)rz_timing_count(timing, 0, RZ_RING_HEARTBEAT).messages);
         rz_table_number(table, (double)rz_timing_count(timing, 0, RZ_RING_REQUEST).messages);
@@ -356,7 +512,7 @@ void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
     if (seen) {
         rz_table_number(table, (double)run->false_failure_reports);
     }
-    rz_table_number(table, milliseconds(rz_timing_now(timing)));
+    rz_table_number(table, milliseconds(rz_timing_now(timing) - run->begin));
     rz_table_number(table, (double)cost.events);
     rz_table_number(table, cost.seconds);
     rz_table_number(table, cost.seconds * 1e9 / (double)(cost.events > 0 ? cost.events : 1));

@@ -4,6 +4,7 @@
 #ifndef RZ_STUDY_STUDY_RING_RUN_H
 #define RZ_STUDY_STUDY_RING_RUN_H
 
+#include "proto/recover/recover.h"
 #include "proto/ring/ring.h"
 #include "proto/spread/spread.h"
 #include "study/study.h"
@@ -26,10 +27,15 @@ struct rz_ring_run {
     struct rz_timing_network network;
     struct rz_ring_config ring;
     struct rz_spread_config spread;
+    rz_time begin;        /* all members have started by then: dates of the options count from it */
     uint32_t n, embedded; /* members; number of processes that each informs in a star, 0: none */
     uint64_t seed;
-    bool with_ring;            /* part 0; else spread is part 0 */
-    struct rz_ring_news *news; /* sorted by item */
+    bool with_ring; /* part 0; else spread is part 0 */
+    bool roll_call; /* combined as in the daemon: with recover as part 2 */
+    struct rz_recover_config recover;
+    uint32_t *placement, *slots; /* of recover: one rank on each node */
+    rz_time *asked_at;           /* of each member: when its last roll call began */
+    struct rz_ring_news *news;   /* sorted by item */
     uint32_t n_news;
     uint8_t *doomed;  /* members that the study kills, or has killed: not waited for */
     uint64_t living;  /* the others */
@@ -42,11 +48,20 @@ struct rz_ring_run {
 };
 
 /* Numbers of the component's parts in a run with a ring. */
-enum { RZ_RING_PART_RING, RZ_RING_PART_SPREAD };
+enum { RZ_RING_PART_RING, RZ_RING_PART_SPREAD, RZ_RING_PART_RECOVER };
 
 void rz_ring_run_begin(struct rz_ring_run *run, const struct rz_study_options *options, uint32_t n,
                        uint32_t n_news, uint64_t seed);
 void rz_ring_run_end(struct rz_ring_run *run);
+
+/* With a ring, after rz_ring_run_begin. Members start at independent dates in the period before
+ * run->begin, as daemons do, so that each sends one heartbeat in each period after it; or (--phases
+ * same) all at 0. */
+void rz_ring_run_with_ring(struct rz_ring_run *run);
+
+/* The start of a member whose phase is its own: uniform in (0, period], a function of seed and
+ * member. */
+rz_time rz_ring_phase(uint64_t seed, rz_time period, rz_id member);
 
 /* A setup of spread, with the ring before it or not; the caller adds what it wants. */
 struct rz_timing_setup rz_ring_run_setup(struct rz_ring_run *run);

@@ -57,10 +57,15 @@ struct rz_timing_setup {
 
     /* Configuration of a part; valid until the next call of config. */
     const void *(*config)(struct rz_timing *timing, rz_id member, uint32_t part);
+    /* The date at which a member starts: its parts are initialized with it. No event may reach it
+     * before. Optional: 0. */
+    rz_time (*starts)(struct rz_timing *timing, rz_id member);
     /* A notice to the host of a member. */
     void (*notified)(struct rz_timing *timing, rz_id member, uint32_t part,
                      const struct rz_action *notice);
     void (*failed)(struct rz_timing *timing, rz_id member); /* optional */
+    /* A message has arrived at a member, which is about to process it. Optional. */
+    void (*received)(struct rz_timing *timing, rz_id member, rz_id from);
     void (*alarm)(struct rz_timing *timing, uint64_t what); /* of rz_timing_alarm */
     /* Further delay of a transfer (a slow link, a loaded host); RZ_TIME_NEVER: it is lost.
      * Optional.

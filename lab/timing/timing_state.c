@@ -35,6 +35,7 @@ static void create(struct rz_timing *timing, rz_id member, uint32_t part)
 {
     const struct rz_protocol *protocol = timing->setup.parts[part];
     const void *config = timing->setup.config(timing, member, part);
+    rz_time now = timing->setup.starts ? timing->setup.starts(timing, member) : 0;
     struct rz_timing_slot *slot = &timing->slots[(size_t)member * timing->n_parts + part];
     size_t bytes = (protocol->size(config) + 7) / 8 * 8;
     rz_assert(bytes <= UINT32_MAX);
@@ -45,7 +46,7 @@ static void create(struct rz_timing *timing, rz_id member, uint32_t part)
     /* Components must zero their state themselves: fill it with another value first. */
     memset(slot->state, 0xA5, bytes);
     protocol->init(
-        slot->state, config, member, 0,
+        slot->state, config, member, now,
         rz_mix(rz_mix(timing->setup.seed, 1), (uint64_t)member * RZ_TIMING_PARTS_MAX + part));
     rz_timing_arm(timing, member, part);
 }

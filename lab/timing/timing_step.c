@@ -84,6 +84,9 @@ static void step_once(struct rz_timing *timing, rz_id id, uint32_t part, enum rz
     if (member->busy_until > begin && kind != RZ_TIMING_ARRIVE) {
         begin = member->busy_until;
     }
+    if (kind == RZ_TIMING_ARRIVE && timing->setup.received) {
+        timing->setup.received(timing, id, rz_timing_blob_at(timing, blob)->message.from);
+    }
     step_through(
         timing, id, part,
         event_of(timing, kind, blob != RZ_TIMING_NO_BLOB ? rz_timing_blob_at(timing, blob) : NULL));

@@ -45,6 +45,18 @@ static void ring_mends_without_news_in_every_schedule(void **state)
     }
 }
 
+static void heartbeats_need_no_common_phase(void **state)
+{
+    (void)state;
+    explore("tiny-phases", 2, 1, false);
+    explore("tiny-phases", 3, 2, false);
+    explore("tiny-phases", 4, 2, false);
+    run("phases", 2, 1, 200);
+    run("phases", 12, 1, 400);
+    run("phases", 12, 5, 400);
+    run("phases", 64, 5, 60);
+}
+
 static void leaving_is_no_failure_in_every_schedule(void **state)
 {
     (void)state;
@@ -127,6 +139,7 @@ static void too_short_a_timeout_is_caught(void **state)
     (void)state;
     explore("mutant-impatient", 4, 0, false);
     run("mutant-impatient", 4, 0, 100);
+    explore("mutant-phases-impatient", 4, 0, false);
 }
 
 /* Members stop for longer than the timeout. */
@@ -170,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ring_mends_in_every_schedule),
         cmocka_unit_test(ring_mends_without_news_in_every_schedule),
+        cmocka_unit_test(heartbeats_need_no_common_phase),
         cmocka_unit_test(leaving_is_no_failure_in_every_schedule),
         cmocka_unit_test(news_may_lag_in_every_schedule),
         cmocka_unit_test(turns_end_as_all_orders_do),

@@ -25,10 +25,12 @@ enum {
     IMPATIENT = 16,
     TICKS_2 = 32,
     TICKS_3 = 64,
-    ERRORS = 128, /* members are suspected in error, and must stop */
-    CALM = 256,   /* no member fails: a leaving member is not suspected */
-    LATE = 512,   /* members run up to LATE_MAX late, and report it */
-    UNEVEN = 1024 /* every second member sends heartbeats three times as often */
+    ERRORS = 128,   /* members are suspected in error, and must stop */
+    CALM = 256,     /* no member fails: a leaving member is not suspected */
+    LATE = 512,     /* members run up to LATE_MAX late, and report it */
+    UNEVEN = 1024,  /* every second member sends heartbeats three times as often */
+    PHASES = 2048,  /* members start within the first period, each at its own date */
+    NO_SLACK = 4096 /* with PHASES: none for those that start later than their observer */
 };
 #define MUTATIONS(mutations) ((uint64_t)(mutations) << 32)
 
@@ -65,7 +67,7 @@ static const void *config(struct rz_sim *sim, rz_id member)
     if (wants(sim, SMALL)) {
         made.hb_period = 2;
         made.hb_timeout = wants(sim, IMPATIENT) ? 3 : 4;
-        made.start_slack = 0;
+        made.start_slack = wants(sim, PHASES) && !wants(sim, NO_SLACK) ? made.hb_period : 0;
     }
     if (wants(sim, TICKS_2 | TICKS_3)) {
         made.hb_period = 1;
@@ -73,6 +75,16 @@ static const void *config(struct rz_sim *sim, rz_id member)
         made.start_slack = 1;
     }
     return &made;
+}
+
+/* In small worlds by turns, so that neighbours are out of phase. */
+static rz_time starts(struct rz_sim *sim, rz_id member)
+{
+    const struct rz_ring_config *ring = config(sim, member);
+    if (!wants(sim, PHASES)) {
+        return 0;
+    }
+    return wants(sim, SMALL) ? member % ring->hb_period : rz_sim_random(sim, ring->hb_period);
 }
 
 static void start(struct rz_sim *sim)
@@ -115,9 +127,11 @@ static void check_latency(struct rz_sim *sim, rz_id failed)
     rz_time took = rz_sim_now(sim) - record->failed_at[failed];
     rz_assert(took + scenario->latency_max >= ring->hb_timeout - ring->hb_period);
     rz_time timeout = ring->hb_timeout + (wants(sim, LATE) ? 2 * LATE_MAX : 0);
-    rz_assert(took <= f * (f + 1) * timeout + f * slack + ring->start_slack);
+    /* where the first timeout has to do with it */
+    rz_time first = ring->start_slack + (wants(sim, PHASES) ? ring->hb_period : 0);
+    rz_assert(took <= f * (f + 1) * timeout + f * slack + first);
     if (f == 1) {
-        rz_assert(took <= timeout + ring->start_slack + slack);
+        rz_assert(took <= timeout + first + slack);
     }
 }
 
@@ -177,9 +191,10 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON                                                                                     \
-    .protocol = &rz_protocol_ring, .members_max = MEMBERS_MAX, .config = config, .start = start,   \
-    .notified = notified, .failed = failed, .safety = safety, .liveness = liveness,                \
-    .message_name = message_name, .call_name = call_name, .notice_name = notice_name
+    .protocol = &rz_protocol_ring, .members_max = MEMBERS_MAX, .config = config, .starts = starts, \
+    .start = start, .notified = notified, .failed = failed, .safety = safety,                      \
+    .liveness = liveness, .message_name = message_name, .call_name = call_name,                    \
+    .notice_name = notice_name
 
 /* Period 100 ms + slack 10 ms + spread of transfers 20 ms < timeout 300 ms: no member is suspected
  * in error. */
@@ -222,6 +237,12 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .members = 12,
      .crashes = 1,
      .parameter = NEWS | BOUNDED,
+     REAL_TIME},
+    {.name = "phases",
+     .summary = "members start within a period, each at its own date",
+     .members = 12,
+     .crashes = 5,
+     .parameter = NEWS | BOUNDED | PHASES,
      REAL_TIME},
     {.name = "leave",
      .summary = "every third member leaves while others fail",
@@ -281,6 +302,14 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .parameter = NEWS | SMALL,
      .crash_until = 4,
      .horizon = 26,
+     TICKS},
+    {.name = "tiny-phases",
+     .summary = "two failures, every second member half a period later, to be explored whole",
+     .members = 4,
+     .crashes = 2,
+     .parameter = NEWS | SMALL | PHASES,
+     .crash_until = 5,
+     .horizon = 28,
      TICKS},
     {.name = "tiny-silent",
      .summary = "two failures without news in a world to be explored whole",
@@ -353,6 +382,14 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .members = 4,
      .crashes = 0,
      .parameter = SMALL | IMPATIENT,
+     .violation_expected = true,
+     .horizon = 20,
+     TICKS},
+    {.name = "mutant-phases-impatient",
+     .summary = "no slack in the first timeout, for members that start later",
+     .members = 4,
+     .crashes = 0,
+     .parameter = SMALL | PHASES | NO_SLACK,
      .violation_expected = true,
      .horizon = 20,
      TICKS},

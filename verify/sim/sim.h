@@ -124,6 +124,10 @@ struct rz_sim_scenario {
     /* The configuration of a member; valid until the next call of config. */
     const void *(*config)(struct rz_sim *sim, rz_id member);
 
+    /* The date with which a member is initialized; before it messages may reach it already. In the
+     * order of members. Optional: 0. */
+    rz_time (*starts)(struct rz_sim *sim, rz_id member);
+
     /* After all members are initialized: queues the first calls, sets up the record. Optional. */
     void (*start)(struct rz_sim *sim);
 
@@ -182,7 +186,8 @@ void rz_sim_tell(struct rz_sim *sim, rz_id member, rz_id failed);
  * in flight. With a perfect detector the others get reports as of a crash. */
 void rz_sim_halt(struct rz_sim *sim, rz_id member);
 
-/* Random numbers for the scenario, of a stream of their own; in exhaustive mode only in start. */
+/* Random numbers for the scenario, of a stream of their own; in exhaustive mode only in start
+ * and starts. */
 uint64_t rz_sim_random(struct rz_sim *sim, uint64_t bound);
 
 /* ---- running ---- */

@@ -63,7 +63,8 @@ static void member_create(struct rz_sim *sim, rz_id id)
     member->state = rz_sim_memory(NULL, member->bytes);
     /* Components must zero their state themselves: fill it with another value first. */
     memset(member->state, 0xA5, member->bytes);
-    protocol->init(member->state, config, id, 0, rz_mix(rz_mix(sim->seed, 1), id));
+    rz_time now = sim->scenario->starts ? sim->scenario->starts(sim, id) : 0;
+    protocol->init(member->state, config, id, now, rz_mix(rz_mix(sim->seed, 1), id));
     member->hash = protocol->hash(member->state);
     member->steps = 0;
     sim->alive[id] = true;

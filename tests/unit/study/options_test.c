@@ -20,7 +20,8 @@ static const struct rz_study ring = {.name = "ring",
                                      .members_default = 4096,
                                      .members_max = 1 << 16,
                                      .members_max_model = 1 << 20,
-                                     .takes = RZ_STUDY_KILL | RZ_STUDY_HEARTBEAT | RZ_STUDY_MODEL,
+                                     .takes = RZ_STUDY_KILL | RZ_STUDY_HEARTBEAT | RZ_STUDY_MODEL |
+                                              RZ_STUDY_PHASES | RZ_STUDY_COMPOSITION,
                                      .defaults = own_defaults};
 static const struct rz_study gossip = {.name = "gossip",
                                        .summary = "gossip",
@@ -149,6 +150,16 @@ static void test_values(void **state)
     assert_int_equal(request.options.victims, RZ_STUDY_VICTIMS_RACK);
     assert_true(take(&request, "--kill-at", "1.5ms"));
     assert_int_equal(request.options.kill_at, 1500000);
+    assert_int_equal(request.options.phases, RZ_STUDY_PHASES_INDEPENDENT);
+    assert_true(take(&request, "--phases", "same"));
+    assert_int_equal(request.options.phases, RZ_STUDY_PHASES_SAME);
+    assert_true(take(&request, "--phases", "independent"));
+    assert_int_equal(request.options.phases, RZ_STUDY_PHASES_INDEPENDENT);
+    assert_false(take(&request, "--phases", "equal"));
+    assert_null(find(&gossip, "--phases"));
+    assert_true(take(&request, "--composition", "daemon") && request.options.as_daemon);
+    assert_true(take(&request, "--composition", "paper") && !request.options.as_daemon);
+    assert_false(take(&request, "--composition", "papers"));
     assert_false(take(&request, "--hb-period", "0s"));
     assert_false(take(&request, "--hb-period", "100"));
 }

@@ -369,6 +369,55 @@ static void alarms_ring_and_stop_the_run(void **state)
     rz_timing_destroy(timing);
 }
 
+static rz_id senders[4];
+static uint32_t n_senders;
+
+static void note_sender(struct rz_timing *timing, rz_id member, rz_id from)
+{
+    assert_int_equal(member, 1);
+    assert_int_equal(toy_count(rz_timing_study(timing), TOY_RECEIVED, 1), n_senders);
+    senders[n_senders++] = from;
+}
+
+static void a_study_sees_messages_before_their_member(void **state)
+{
+    (void)state;
+    struct rz_timing_setup setup = toy_setup(3, &record);
+    setup.received = note_sender;
+    struct rz_timing *timing = rz_timing_create(&setup);
+    n_senders = 0;
+    toy_send(timing, 0, 2, TOY_NEWS, 1, (uint64_t[]){1}, 1);
+    toy_send(timing, 5, 0, TOY_NEWS, 1, (uint64_t[]){1}, 1);
+    rz_timing_run(timing);
+    assert_int_equal(n_senders, 2);
+    assert_int_equal(senders[0], 2);
+    assert_int_equal(senders[1], 0);
+    rz_timing_destroy(timing);
+}
+
+static rz_time one_by_one(struct rz_timing *timing, rz_id member)
+{
+    (void)timing;
+    return 100 * member;
+}
+
+static void members_start_at_dates_of_their_own(void **state)
+{
+    (void)state;
+    struct rz_timing_setup setup = toy_setup(3, &record);
+    struct rz_timing *together = rz_timing_create(&setup);
+    setup.starts = one_by_one;
+    toy_add_part(&setup);
+    struct rz_timing *apart = rz_timing_create(&setup);
+    for (rz_id id = 0; id < 3; id++) {
+        assert_int_equal(toy_started(rz_timing_state(together, id, 0)), 0);
+        assert_int_equal(toy_started(rz_timing_state(apart, id, 0)), 100 * id);
+        assert_int_equal(toy_started(rz_timing_state(apart, id, 1)), 100 * id);
+    }
+    rz_timing_destroy(together);
+    rz_timing_destroy(apart);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +435,8 @@ int main(void)
         cmocka_unit_test(a_run_ends_at_its_date_and_goes_on),
         cmocka_unit_test(a_host_calls_its_parts_at_once),
         cmocka_unit_test(alarms_ring_and_stop_the_run),
+        cmocka_unit_test(a_study_sees_messages_before_their_member),
+        cmocka_unit_test(members_start_at_dates_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 struct rz_toy {
     rz_id self;
     uint32_t number; /* of the component */
-    rz_time deadline;
+    rz_time started, deadline;
     uint64_t left; /* of TOY_MANY */
     rz_id to[TO_MAX];
     uint64_t items[TO_MAX];
@@ -28,12 +28,18 @@ static size_t rz_toy_size(const void *config)
 static void rz_toy_init(struct rz_toy *toy, const void *config, rz_id self, rz_time now,
                         uint64_t seed)
 {
-    (void)now, (void)seed;
+    (void)seed;
     memset(toy, 0, sizeof(*toy));
+    toy->started = now;
     toy->self = self;
     toy->number = *(const uint32_t *)config;
     toy->deadline = RZ_TIME_NEVER;
     toy->bytes = sizeof(*toy);
+}
+
+rz_time toy_started(const void *state)
+{
+    return ((const struct rz_toy *)state)->started;
 }
 
 static void rz_toy_grow(struct rz_toy *toy, size_t bytes)

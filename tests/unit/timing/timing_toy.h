@@ -44,6 +44,8 @@ struct toy_log {
 
 /* A run of n members with one part; log must outlive it. */
 struct rz_timing_setup toy_setup(uint32_t n, struct toy_log *log);
+/* The date with which the member of this state was initialized. */
+rz_time toy_started(const void *state);
 /* A second part, the same protocol under another number. */
 void toy_add_part(struct rz_timing_setup *setup);
 
