@@ -67,29 +67,57 @@ static int open_nameless(void)
     return memory;
 }
 
-rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd)
+/* Without the last seal, if more are to follow. *sealed: it can have seals. */
+static rz_status_t create(const char *name, size_t bytes, int last_seal, int *fd, bool *sealed)
 {
-    bool sealed = true;
+    *sealed = true;
     if (!memory_is_allowed(bytes)) {
         errno = EFBIG;
         return RZ_ERR_FILE_SIZE;
     }
     int memory = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (memory < 0 && rz_kernel_lacks_it()) {
-        sealed = false;
+        *sealed = false;
         memory = open_nameless();
     }
     if (memory < 0) {
         return memory_status(errno);
     }
     if (ftruncate(memory, (off_t)bytes) != 0 ||
-        (sealed && fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)) {
+        (*sealed && fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | last_seal) != 0)) {
         int error = errno;
         close(memory);
         errno = error; /* the callers report it */
         return memory_status(error);
     }
     *fd = memory;
+    return RZ_OK;
+}
+
+rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd)
+{
+    bool sealed;
+    return create(name, bytes, F_SEAL_SEAL, fd, &sealed);
+}
+
+rz_status_t rz_memory_create_own(const char *name, size_t bytes, void **at, int *fd)
+{
+    bool sealed;
+    rz_status_t status = create(name, bytes, 0, fd, &sealed);
+    if (status != RZ_OK) {
+        return status;
+    }
+    status = rz_memory_reserve(*fd, 0, bytes);
+    if (status == RZ_OK) {
+        status = rz_memory_map(*fd, bytes, true, at, NULL);
+    }
+    if (status != RZ_OK) {
+        close(*fd);
+        return status;
+    }
+    if (sealed && fcntl(*fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0) {
+        fcntl(*fd, F_ADD_SEALS, F_SEAL_SEAL); /* the kernel is older than 5.1 */
+    }
     return RZ_OK;
 }
 

@@ -18,6 +18,11 @@ size_t rz_memory_page_bytes(void);
  * seals. RZ_ERR_FILE_SIZE: beyond `ulimit -f`, as which the system counts it. */
 rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd);
 
+/* The same, with its pages, of which only the caller can write to it, and only by *at: no other
+ * process that gets the descriptor, even if it opens that anew (Linux 5.1; before that it must not
+ * be let). */
+rz_status_t rz_memory_create_own(const char *name, size_t bytes, void **at, int *fd);
+
 /* Allocates pages for [offset, offset + bytes) now: RZ_ERR_NO_MEMORY here instead of SIGBUS
  * later. */
 rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes);

@@ -54,19 +54,12 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     bool ring = job->detector == RZ_DETECTOR_FLAT && !(job->flags & RZ_JOB_NO_FT);
     writer->bytes =
         ring ? rz_board_bytes_ring(job->n_slots, job->n_nodes) : rz_board_bytes(job->n_slots);
-    rz_status_t status = rz_memory_create("rhizome-board", writer->bytes, &fd);
+    rz_status_t status = rz_memory_create_own("rhizome-board", writer->bytes, &at, &fd);
     if (status != RZ_OK) {
         return status;
     }
-    status = rz_memory_reserve(fd, 0, writer->bytes);
-    if (status == RZ_OK) {
-        status = rz_memory_map(fd, writer->bytes, true, &at, NULL);
-    }
-    if (status == RZ_OK) {
-        writer->board = at;
-        /* The processes' descriptor is read-only, so that no other process can write. */
-        status = rz_descriptor_read_only(fd, &writer->fd);
-    }
+    writer->board = at;
+    status = rz_descriptor_read_only(fd, &writer->fd);
     close(fd);
     if (status != RZ_OK) {
         return status;

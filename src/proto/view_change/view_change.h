@@ -41,8 +41,8 @@
  * Costs: an arrival is one message to the least daemon; a decision three to each; a process that
  * leaves, one to each.
  */
-#ifndef RZ_PROTO_TURN_H
-#define RZ_PROTO_TURN_H
+#ifndef RZ_PROTO_VIEW_CHANGE_H
+#define RZ_PROTO_VIEW_CHANGE_H
 
 #include "base/status.h"
 

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -84,6 +85,40 @@ int fallocate(int fd, int mode, off_t offset, off_t bytes)
         return -1;
     }
     return (int)syscall(SYS_fallocate, fd, mode, offset, bytes);
+}
+
+/* A process that has the descriptor opens it anew. */
+static void only_its_maker_writes_to_own_memory(void **state)
+{
+    (void)state;
+    char again[40];
+    int fd;
+    void *own, *other;
+    const size_t page = rz_memory_page_bytes();
+    assert_int_equal(rz_memory_create_own("rhizome-test", page, &own, &fd), RZ_OK);
+    assert_true(rz_memory_is_backed(fd, page));
+    assert_int_equal(rz_memory_map(fd, page, false, &other, NULL), RZ_OK);
+    strcpy(own, "seen");
+    assert_string_equal(other, "seen");
+    int seals = fcntl(fd, F_GET_SEALS);
+    snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
+    int writable = open(again, O_RDWR);
+    if (seals < 0 || !(seals & F_SEAL_FUTURE_WRITE)) {
+        print_message("this system has no such seal\n");
+    } else if (writable >= 0) {
+        void *at = NULL;
+        assert_int_equal(write(writable, "x", 1), -1);
+        assert_int_not_equal(rz_memory_map(writable, page, true, &at, NULL), RZ_OK);
+        assert_int_equal(mprotect(other, page, PROT_READ | PROT_WRITE), -1);
+        assert_int_equal(fcntl(writable, F_ADD_SEALS, F_SEAL_WRITE), -1);
+    }
+    assert_string_equal(own, "seen");
+    if (writable >= 0) {
+        close(writable);
+    }
+    rz_memory_unmap(own, page);
+    rz_memory_unmap(other, page);
+    close(fd);
 }
 
 static void memory_is_reserved_under_signals(void **state)
@@ -239,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_sealed_and_shared),
+        cmocka_unit_test(only_its_maker_writes_to_own_memory),
         cmocka_unit_test(memory_is_reserved_under_signals),
         cmocka_unit_test(what_wraps_in_a_ring_is_contiguous),
         cmocka_unit_test(memory_can_lie_apart),
