@@ -288,11 +288,14 @@ static void rename_all(const char *from, const char *to)
 /* One writes a new file, which gets the name of the one that the others have read. */
 static void make_replaced_large(void)
 {
+    RZ_Rewind_forbid();
     memset(numbers, 0, sizeof(numbers));
     if (rank == 0) {
         write_all("replaced-large");
     }
     MPI_Barrier(MPI_COMM_WORLD);
+    read_all("replaced-large"); /* each knows which file has the name at the snapshot */
+    RZ_Rewind_allow();
 }
 
 static void step_replaced_large(int step)
