@@ -34,6 +34,14 @@ static int run_all(struct rz_attempts *attempts, const struct rz_rzrun_options *
         if (!attempts->again && !attempts->without) {
             return status;
         }
+        if (attempts->ended_by) { /* it came while the last output was written */
+            char text[RZ_ENDED_BY_TEXT];
+            status = rz_attempts_ended_by_signal(attempts, text);
+            if (*text) {
+                fprintf(stderr, "rzrun: %s\n", text);
+            }
+            return status;
+        }
         unsetenv(RZ_KILL_AT); /* a daemon that was to fail for a test has failed already */
     }
 }
@@ -129,6 +137,7 @@ int rz_attempts_run(const struct rz_rzrun_options *options, const char *daemon)
     }
     if (rz_checkpoints_open(&attempts->checkpoints, options)) {
         status = run_all(attempts, options, daemon);
+        rz_session_signals_restore();
         rz_checkpoints_close(&attempts->checkpoints, options, status);
     }
     if (!rz_trace_file_close(&attempts->trace, &why)) {

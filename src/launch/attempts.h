@@ -35,6 +35,7 @@ struct rz_attempts {
     /* Set by the session: hosts did not answer at its start; the attempt begins again without these
      * and those that were left out before. */
     bool without;
+    int ended_by; /* set by the session: the signal to rzrun that ends the job; 0: none has come */
     struct rz_left_out left_out;
     /* Injected in an earlier attempt; repeating faults are never marked. */
     bool faults_done[RZ_FAULTS_MAX];
@@ -50,6 +51,10 @@ struct rz_attempts {
     struct rz_recovery_times
         failed; /* the failure that ended the preceding attempt; failures 0: none */
 };
+
+/* A signal has ended the job, in the place of another attempt: the exit status, and why. */
+#define RZ_ENDED_BY_TEXT 96
+int rz_attempts_ended_by_signal(const struct rz_attempts *attempts, char text[RZ_ENDED_BY_TEXT]);
 
 /* Runs the job to its end, in as many attempts as needed. Returns the exit status. */
 int rz_attempts_run(const struct rz_rzrun_options *options, const char *daemon);

@@ -648,13 +648,28 @@ static void say_another_mpi(const struct rz_rzrun_options *options)
     }
 }
 
+/* What another attempt would follow is the end of the job if rzrun was told to end. */
+static int end_instead(struct rz_launch_session *session, int status, char text[RZ_ENDED_BY_TEXT],
+                       const char **cause)
+{
+    struct rz_attempts *attempts = session->attempts;
+    if (!attempts->ended_by || !(attempts->again || attempts->without)) {
+        return status;
+    }
+    attempts->again = attempts->without = false;
+    *cause = text;
+    return rz_attempts_ended_by_signal(attempts, text);
+}
+
 /* Reports what went wrong, once, where the program has not reported it itself. */
 static int conclude_job(struct rz_launch_session *session)
 {
     const char *cause, *why;
+    char text[RZ_ENDED_BY_TEXT];
     if (session->detached) {
         return 0;
     }
+    rz_session_signals_look(session);
     int status = rz_outcome_status(&session->referee.outcome, &cause);
     if (session->save.signal) {
         status = status != 0 ? RZ_EXIT_SAVED : 0;
@@ -663,6 +678,7 @@ static int conclude_job(struct rz_launch_session *session)
     } else {
         status = look_for_restart(session, status);
     }
+    status = end_instead(session, status, text, &cause);
     rz_session_tell_end(session, status);
     rz_story_refused(&session->story, session->referee.outcome.refused,
                      session->options->layout.n_nodes);

@@ -16,8 +16,6 @@
 #include "launch/traces.h"
 #include "launch/waits_page.h"
 
-enum { RZ_SESSION_SIGNALS = 5 };
-
 /* A fault to inject in this run. */
 struct rz_session_fault {
     struct rz_launch_session *session;
@@ -87,7 +85,7 @@ struct rz_launch_session {
     struct rz_settled settled; /* the failures of nodes that story and case files report */
     struct rz_story story;
     struct rz_cases *cases; /* NULL: not requested */
-    struct event *signals[RZ_SESSION_SIGNALS], *stdin_readable, *stdin_later, *bound, *last_word;
+    struct event *signalled, *stdin_readable, *stdin_later, *bound, *last_word;
     struct event *written[RZ_SHOW_STREAMS], *output_late;
     int output_error[RZ_SHOW_STREAMS]; /* errno, reported once */
     bool output_held;                  /* this was sent to the daemons */
@@ -240,9 +238,12 @@ void rz_session_foreign_started(struct rz_launch_session *session, const struct 
                                 const struct rz_launch_started *told);
 void rz_session_foreign_end(struct rz_launch_session *session);
 
-/* session_signals.c */
+/* session_signals.c: from the first open to restore signals have their effect on rzrun. look: the
+ * loop has ended: takes the signals that it has not read. */
 void rz_session_signals_open(struct rz_launch_session *session);
+void rz_session_signals_look(struct rz_launch_session *session);
 void rz_session_signals_close(struct rz_launch_session *session);
+void rz_session_signals_restore(void);
 
 /* session_save.c: a signal has come; returns whether it is handled here: the job ends once its
  * newest checkpoint is in files. What the daemons said: this generation is. */

@@ -97,6 +97,7 @@ static void on_error(struct rz_launch_session *session, int stream, int error)
     if (error == EPIPE) {
         rz_outcome_decide(&session->referee.outcome, 128 + SIGPIPE, "%s", "");
         session->interrupted = true;
+        session->attempts->ended_by = SIGPIPE;
         rz_surroundings_signalled(SIGPIPE);
         rz_launch_session_end(session, 0);
         return;

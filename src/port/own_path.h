@@ -4,9 +4,10 @@
  *
  * "Ours" is what belongs to the effective user and can be written by no one else. A path is walked
  * folder by folder. Each folder above the last must belong to root or to us, and if all may write
- * into it, it must be sticky (/tmp), so that others cannot exchange what is ours; a link counts
- * only if root or we made it. Below the last folder no link is followed. New folders get mode 0700,
- * new files 0600, whatever the umask lets.
+ * into it, it must be sticky (/tmp), so that others cannot exchange what is ours. A group that may
+ * write into it is trusted (folders of projects). A link counts only if root or we made it. Below
+ * the last folder no link is followed. New folders get mode 0700, new files 0600, whatever the
+ * umask lets.
  *
  * Results: RZ_OK; RZ_ERR_NOT_FOUND: there is no such thing; RZ_ERR_INVALID: it is not ours;
  * RZ_ERR_SYSTEM: errno. *why is set whenever the result is not RZ_OK: what is wrong, with its name.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A folder is held by a shared lock of the folder itself. To find out whether it is held, the
- * sweeper asks for an exclusive lock, and removes the folder while it has the lock. */
+ * sweeper asks for an exclusive lock, and removes the folder while it has the lock. Both begin from
+ * the directory around it, walked as port/own_path does. */
 #include "port/private_folder.h"
 
 #include <dirent.h>
@@ -20,41 +21,68 @@
 #define TRIES_MAX 100
 #define TRY_AGAIN_NS 10000000
 
-static bool is_there(int fd, const char *path)
+static bool is_there(int fd, int parent, const char *name)
 {
     struct stat ours, there;
-    return fstat(fd, &ours) == 0 && lstat(path, &there) == 0 && ours.st_ino == there.st_ino &&
-           ours.st_dev == there.st_dev;
+    return fstat(fd, &ours) == 0 && fstatat(parent, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
 }
 
 /* EEXIST: a sweeper has it. A file system without locks has no sweeper either. */
-static int make_and_lock(const char *path, int *held)
+static int make_and_lock(int parent, const char *name, int *held)
 {
-    if (mkdir(path, 0700) != 0) {
+    if (mkdirat(parent, name, 0700) != 0) {
         return errno;
     }
-    *held = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    *held = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (*held < 0) {
         int error = errno;
-        rmdir(path);
+        unlinkat(parent, name, AT_REMOVEDIR);
         return error == ENOENT ? EEXIST : error;
     }
     bool swept = flock(*held, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (!swept && is_there(*held, path)) {
+    if (!swept && is_there(*held, parent, name)) {
         return 0;
     }
     close(*held);
     return EEXIST;
 }
 
-rz_status_t rz_private_folder_make(const char *path, int *held)
+static int put_mark(int parent, const char *name, int held)
+{
+    int mark;
+    if (rz_private_folder_create(held, RZ_PRIVATE_FOLDER_MARK, &mark) == RZ_OK) {
+        close(mark);
+        return 0;
+    }
+    int error = errno;
+    unlinkat(parent, name, AT_REMOVEDIR);
+    close(held);
+    return error;
+}
+
+rz_status_t rz_private_folder_make(const char *path, int *held, struct rz_own_why *why)
 {
     const struct timespec while_it_is_removed = {.tv_nsec = TRY_AGAIN_NS};
-    int error = make_and_lock(path, held);
+    char above[PATH_MAX];
+    int parent = -1;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (snprintf(above, sizeof(above), "%.*s", (int)(name - path), path) >= (int)sizeof(above)) {
+        errno = ENAMETOOLONG;
+        return RZ_ERR_SYSTEM;
+    }
+    rz_status_t status = rz_own_walk(above, false, &parent, why);
+    if (status != RZ_OK) {
+        errno = status == RZ_ERR_NOT_FOUND ? ENOENT : errno;
+        return status == RZ_ERR_INVALID ? status : RZ_ERR_SYSTEM;
+    }
+    int error = make_and_lock(parent, name, held);
     for (int i = 1; error == EEXIST && i < TRIES_MAX; i++) {
         nanosleep(&while_it_is_removed, NULL);
-        error = make_and_lock(path, held);
+        error = make_and_lock(parent, name, held);
     }
+    error = error == 0 ? put_mark(parent, name, *held) : error;
+    close(parent);
     errno = error;
     return error == 0 ? RZ_OK : RZ_ERR_SYSTEM;
 }
@@ -72,6 +100,13 @@ static bool has_name(const char *name, const char *prefix, unsigned digits)
            strspn(name + n, "0123456789abcdef") == digits;
 }
 
+static bool has_mark(int fd)
+{
+    struct stat facts;
+    return fstatat(fd, RZ_PRIVATE_FOLDER_MARK, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(facts.st_mode) && facts.st_uid == geteuid();
+}
+
 static void sweep(int parent_fd, const char *parent, const char *name,
                   void (*remove_it)(const char *path))
 {
@@ -84,7 +119,11 @@ static void sweep(int parent_fd, const char *parent, const char *name,
     }
     if (n < (int)sizeof(path) && fstat(fd, &facts) == 0 && facts.st_uid == geteuid() &&
         flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        remove_it(path);
+        if (has_mark(fd)) {
+            remove_it(path);
+        } else {
+            unlinkat(parent_fd, name, AT_REMOVEDIR); /* its process ended before it had a mark */
+        }
     }
     close(fd);
 }
@@ -92,8 +131,14 @@ static void sweep(int parent_fd, const char *parent, const char *name,
 void rz_private_folder_sweep(const char *parent, const char *prefix, unsigned digits,
                              void (*remove_it)(const char *path))
 {
-    DIR *all = opendir(parent);
+    struct rz_own_why why;
+    int fd = -1;
+    if (rz_own_walk(parent, false, &fd, &why) != RZ_OK) {
+        return;
+    }
+    DIR *all = fdopendir(fd);
     if (!all) {
+        close(fd);
         return;
     }
     for (const struct dirent *entry; (entry = readdir(all));) {

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The end of a job that does not end by itself: --timeout with its report, Ctrl-C, signals that are passed on."""
+import contextlib
 import os
+import random
 import re
 import resource
 import signal
@@ -17,6 +19,7 @@ ENDS = rig.program("launch_ends")
 OVERLAP = rig.program("ulfm_overlap")
 SH = "/bin/sh"
 NO_SECCOMP = 77  # old_kernel says so
+SEED, RESTARTING_RUNS, SAVED = 1, 12, 75
 CYCLE = "a cycle that none of these ranks will leave by itself.*\n"  # a page before it may show one that is not proved yet
 LONE_USER = 64999  # has no processes of its own
 
@@ -298,6 +301,42 @@ class Ending(rig.LaunchTest):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             self.interrupted(number, "/bin/sleep", "100")
             self.interrupted(number, WAITS, "receive")
+
+    def ends_by(self, process, number, options):
+        """It begins no attempt after the signal."""
+        process.send_signal(number)
+        result = self.finish(process)
+        saved = options and number == signal.SIGTERM
+        self.assertEqual(result.status, SAVED if saved else -number if number == signal.SIGINT else 128 + number, result.err)
+        if not saved:  # else a failure may have come while the newest checkpoint was to be written
+            self.assertRegex(result.err, rf"(?m)^rzrun: the job was ended by signal {int(number)} \(.*\) to rzrun$")
+
+    def test_interrupt_between_the_attempts_of_a_job(self):
+        """A job that fails at once, and restarts as often: a signal ends it at whatever moment."""
+        for options in [], ["--checkpoint-dir", f"{self.folder}/checkpoints"]:
+            for turn in range(RESTARTING_RUNS):
+                draw = random.Random(f"{SEED} {turn} {options != []}")
+                number, restarts, delay_s = draw.choice((signal.SIGTERM, signal.SIGTERM, signal.SIGINT)), draw.randrange(1, 4), draw.uniform(0, 0.1)
+                with self.subTest(seed=SEED, turn=turn, checkpoints=options != []):
+                    process = self.start("-n", "2", "--nodes", "2", "--on-failure", "restart", "--max-restarts", "100000", *options, SH, "-c", "kill -9 $$")
+                    while f"the job restarts ({restarts})" not in (line := process.stderr.readline().decode()):
+                        self.assertTrue(line, "the job does not restart")
+                    time.sleep(delay_s)  # the moment of the signal is random on purpose
+                    self.ends_by(process, number, options)
+
+    def test_interrupt_while_a_failed_attempt_ends(self):
+        """Rank 1 is told to end, because rank 0 has failed: what the job ends by is the signal, which comes before another attempt."""
+        up = f"{self.folder}/up"
+        script = (f"if [ $RZ_RANK = 1 ]; then trap 'echo told; trap \"\" TERM; sleep 100' TERM; : > {up}; while :; do sleep 0.05; done; fi; "
+                  f"until [ -e {up} ]; do sleep 0.05; done; kill -9 $$")
+        for options in [], ["--checkpoint-dir", f"{self.folder}/checkpoints"]:
+            for number in signal.SIGTERM, signal.SIGHUP:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(up)
+                process = self.start("-n", "2", "--nodes", "2", "--on-failure", "restart", "--max-restarts", "100000", *options, SH, "-c", script)
+                while (line := process.stdout.readline()) != b"told\n":
+                    self.assertTrue(line, "rank 1 is not told")
+                self.ends_by(process, number, options)
 
     def test_interrupt_of_a_process_that_ignores_signals(self):
         self.interrupted(signal.SIGINT, SH, "-c", "trap '' TERM INT HUP; while :; do sleep 1; done")

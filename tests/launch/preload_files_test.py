@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import unittest
 
 import launch_rig as rig
@@ -114,6 +115,34 @@ class Bring(rig.LaunchTest):
         self.assertEqual((result.status, result.out), (rig.NO_START, ""), result.err)
         self.assertRegex(result.err, rf"^rzrun: --preload: host gone1: no folder can be made in {self.folder}/tmp-gone1: No such file or directory; "
                          "set TMPDIR there to a directory that can be used\n$")
+
+    def test_a_host_where_others_could_exchange_them(self):
+        """Another user could put his program in the place of the job's. Where the directory is sticky he cannot."""
+        words = self.words("a,b")
+        os.chmod(f"{self.folder}/tmp-b", 0o777)
+        result = self.run_it(*words, "-n", "2", "--preload", PROGRAM)
+        self.assertEqual((result.status, result.out), (rig.NO_START, ""), result.err)
+        self.assertEqual(result.err, f"rzrun: --preload: host b: other users could exchange what lies in {self.folder}/tmp-b: everyone may write to "
+                         f"{self.folder}/tmp-b and exchange what is in it (its mode is 0777): use a folder of your own, or `chmod o-w` it; or set "
+                         "TMPDIR there to a directory that can be used\n")
+        self.runs(*words, "-n", "2", "true")  # without files it is not needed
+        os.chmod(f"{self.folder}/tmp-b", 0o1777)
+        self.runs(*words, "-n", "2", "--preload", PROGRAM)
+
+    def test_folders_that_others_have_renamed_stay(self):
+        """A folder of this user that another one has given the name of a left over one: the next job does not remove it, neither while all may
+        write to the directory nor when they no longer may."""
+        words = self.words("a,b")
+        for host, mode in ("a", 0o777), ("b", 0o700):
+            os.chmod(f"{self.folder}/tmp-{host}", mode)
+            named = f"{self.folder}/tmp-{host}/rhizome-preload-{socket.gethostname()}-0123456789abcdef"
+            os.makedirs(f"{named}/work")
+            os.chmod(named, 0o700)
+        self.runs(*words, "-n", "2", "true")
+        for host in "ab":
+            named = f"{self.folder}/tmp-{host}/rhizome-preload-{socket.gethostname()}-0123456789abcdef"
+            self.assertEqual(os.listdir(named), ["work"])
+            shutil.rmtree(named)
 
     def test_a_program_of_another_machine(self):
         with open(PROGRAM, "rb") as file:

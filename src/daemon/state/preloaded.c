@@ -81,11 +81,17 @@ const char *rz_preloaded_choose(struct rz_preloaded *preloaded)
 
 const char *rz_preloaded_make(struct rz_preloaded *preloaded)
 {
-    if (rz_private_folder_make(preloaded->folder, &preloaded->held) == RZ_OK) {
+    struct rz_own_why why;
+    rz_status_t status = rz_private_folder_make(preloaded->folder, &preloaded->held, &why);
+    int error = errno;
+    if (status == RZ_OK) {
         return NULL;
     }
-    int error = errno;
     preloaded->held = -1;
+    if (status == RZ_ERR_INVALID) {
+        return wrong(preloaded, "other users could exchange what lies in %s: %s; or " ELSEWHERE,
+                     parent_of_folders(), why.text);
+    }
     return wrong(preloaded, "no folder can be made in %s: %s; " ELSEWHERE, parent_of_folders(),
                  strerror(error));
 }

@@ -4,7 +4,8 @@
  * their libraries, data. They lie in a folder of this daemon alone, below TMPDIR or /tmp, which is
  * removed when all processes of the node have ended, as the scratch folder is (scratch.h). The
  * daemon holds the folder by a lock: what was left over, because daemon and keeper were killed at
- * once, is removed by the next daemon of this user on this host.
+ * once, is removed by the next daemon of this user on this host. Where other users could exchange
+ * the folder (port/own_path) none is made.
  *
  * Functions that return a text return NULL where all went well, else one clause that says what
  * went wrong and what helps; it is valid until the next call.

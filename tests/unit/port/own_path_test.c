@@ -74,6 +74,7 @@ static void modes_of_the_last_folder(void **state)
     assert_int_equal(walk(path_of("group"), true), RZ_ERR_INVALID);
     assert_non_null(strstr(why.text, "others may write to"));
     assert_non_null(strstr(why.text, "0770"));
+    assert_int_equal(walk(path_of("group"), false), RZ_OK); /* it is trusted: SECURITY.md */
     assert_int_equal(walk(path_of("all"), true), RZ_ERR_INVALID);
     assert_int_equal(walk(path_of("all"), false), RZ_OK); /* sticky: fit to hold what is ours */
     assert_int_equal(walk(path_of("none"), true), RZ_ERR_NOT_FOUND);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Folders of one process: a sweeper removes what was left over, and never a folder that is held,
- * also while it is being made. */
+ * also while it is being made, nor one that others gave the name. Where others could exchange a
+ * folder, none is made, and none is swept. */
 #include "../../patience.h"
 #include "port/private_folder.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -21,6 +23,7 @@
 #define MADE 300
 
 static char parent[] = "/tmp/private-folder-XXXXXX";
+static struct rz_own_why why;
 
 static const char *path_of(const char *name)
 {
@@ -29,15 +32,20 @@ static const char *path_of(const char *name)
     return path;
 }
 
-static void remove_it(const char *path)
-{
-    assert_int_equal(rmdir(path), 0);
-}
-
 /* One that is being made may have gone meanwhile. */
 static void try_to_remove(const char *path)
 {
+    char mark[160];
+    snprintf(mark, sizeof(mark), "%s/" RZ_PRIVATE_FOLDER_MARK, path);
+    (void)unlink(mark);
     (void)rmdir(path);
+}
+
+static void remove_it(const char *path)
+{
+    struct stat facts;
+    try_to_remove(path);
+    assert_int_not_equal(lstat(path, &facts), 0);
 }
 
 static void sweep(void)
@@ -56,7 +64,7 @@ static void a_folder_is_kept_while_it_is_held(void **state)
     struct stat facts;
     int held;
     (void)state;
-    assert_int_equal(rz_private_folder_make(path_of("mine-00ff"), &held), RZ_OK);
+    assert_int_equal(rz_private_folder_make(path_of("mine-00ff"), &held, &why), RZ_OK);
     assert_int_equal(stat(path_of("mine-00ff"), &facts), 0);
     assert_int_equal(facts.st_mode & 07777, 0700);
     sweep();
@@ -74,7 +82,7 @@ static void a_holder_that_is_killed_holds_nothing(void **state)
     assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        if (rz_private_folder_make(path_of("mine-0001"), &held) != RZ_OK ||
+        if (rz_private_folder_make(path_of("mine-0001"), &held, &why) != RZ_OK ||
             write(ready[1], "", 1) != 1) {
             _exit(1);
         }
@@ -110,13 +118,55 @@ static void only_folders_of_this_name_are_swept(void **state)
     rz_private_folder_sweep("/nowhere", "mine-", 4, remove_it);
 }
 
+/* What another user has moved to such a name, in a directory of a group or in one that was open to
+ * all for a time. */
+static void a_folder_without_the_mark_is_not_swept(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(path_of("mine-0007"), 0700), 0);
+    assert_int_equal(mkdir(path_of("mine-0007/work"), 0700), 0);
+    sweep();
+    assert_true(exists("mine-0007/work"));
+    assert_int_equal(symlink("work", path_of("mine-0007/" RZ_PRIVATE_FOLDER_MARK)), 0);
+    sweep();
+    assert_true(exists("mine-0007/work"));
+    assert_int_equal(unlink(path_of("mine-0007/" RZ_PRIVATE_FOLDER_MARK)), 0);
+    assert_int_equal(rmdir(path_of("mine-0007/work")), 0);
+    assert_int_equal(rmdir(path_of("mine-0007")), 0);
+}
+
+static void where_others_could_exchange_it(void **state)
+{
+    int held = -1;
+    (void)state;
+    assert_int_equal(rz_private_folder_make(path_of("mine-0008"), &held, &why), RZ_OK);
+    close(held); /* it was left over */
+    held = -1;
+    assert_int_equal(chmod(parent, 0777), 0);
+    assert_int_equal(rz_private_folder_make(path_of("mine-0009"), &held, &why), RZ_ERR_INVALID);
+    assert_non_null(strstr(why.text, "everyone may write to"));
+    assert_non_null(strstr(why.text, parent));
+    assert_int_equal(held, -1);
+    assert_false(exists("mine-0009"));
+    sweep();
+    assert_true(exists("mine-0008"));
+    assert_int_equal(chmod(parent, 01777), 0);
+    assert_int_equal(rz_private_folder_make(path_of("mine-0009"), &held, &why), RZ_OK);
+    remove_it(path_of("mine-0009"));
+    close(held);
+    sweep();
+    assert_false(exists("mine-0008"));
+    assert_int_equal(chmod(parent, 0700), 0);
+}
+
 static void a_name_that_is_taken_is_refused(void **state)
 {
     int held;
     (void)state;
-    assert_int_equal(rz_private_folder_make("/nowhere/mine-0000", &held), RZ_ERR_SYSTEM);
+    assert_int_equal(rz_private_folder_make("/nowhere/mine-0000", &held, &why), RZ_ERR_SYSTEM);
+    assert_int_equal(errno, ENOENT);
     assert_int_equal(mkdir(path_of("mine-0005"), 0700), 0);
-    assert_int_equal(rz_private_folder_make(path_of("mine-0005"), &held), RZ_ERR_SYSTEM);
+    assert_int_equal(rz_private_folder_make(path_of("mine-0005"), &held, &why), RZ_ERR_SYSTEM);
     assert_int_equal(rmdir(path_of("mine-0005")), 0);
 }
 
@@ -124,12 +174,12 @@ static void files_are_created_once(void **state)
 {
     int held, fd;
     (void)state;
-    assert_int_equal(rz_private_folder_make(path_of("mine-0006"), &held), RZ_OK);
+    assert_int_equal(rz_private_folder_make(path_of("mine-0006"), &held, &why), RZ_OK);
     assert_int_equal(rz_private_folder_create(held, "file", &fd), RZ_OK);
     close(fd);
     assert_int_equal(rz_private_folder_create(held, "file", &fd), RZ_ERR_SYSTEM);
     assert_int_equal(unlink(path_of("mine-0006/file")), 0);
-    assert_int_equal(rmdir(path_of("mine-0006")), 0);
+    remove_it(path_of("mine-0006"));
     close(held);
 }
 
@@ -148,9 +198,9 @@ static void folders_are_made_beside_a_sweeper(void **state)
         int held;
         snprintf(name, sizeof(name), "mine-%04x", i);
         snprintf(path, sizeof(path), "%s", path_of(name));
-        assert_int_equal(rz_private_folder_make(path, &held), RZ_OK);
+        assert_int_equal(rz_private_folder_make(path, &held, &why), RZ_OK);
         assert_true(exists(name));
-        assert_int_equal(rmdir(path), 0);
+        remove_it(path);
         close(held);
     }
     kill(pid, SIGKILL);
@@ -163,6 +213,8 @@ int main(void)
         cmocka_unit_test(a_folder_is_kept_while_it_is_held),
         cmocka_unit_test(a_holder_that_is_killed_holds_nothing),
         cmocka_unit_test(only_folders_of_this_name_are_swept),
+        cmocka_unit_test(a_folder_without_the_mark_is_not_swept),
+        cmocka_unit_test(where_others_could_exchange_it),
         cmocka_unit_test(a_name_that_is_taken_is_refused),
         cmocka_unit_test(files_are_created_once),
         cmocka_unit_test(folders_are_made_beside_a_sweeper),
