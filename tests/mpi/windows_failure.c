@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * In each scene the last rank of a window fails: before a fence, with a lock in its hands, while
- * others wait for its lock, between start and complete or post and wait; or a window is revoked.
- * Needs 8 processes or more. Run with --on-failure continue.
+ * others wait for its lock, between start and complete or post and wait; or a window is revoked,
+ * and is freed with epochs open. Needs 8 processes or more. Run with --on-failure continue.
  */
 #include "ulfm.h"
 
@@ -208,6 +208,65 @@ static void revoked(int allocated)
     scene_ends();
 }
 
+enum epoch { OWN_LOCK, LOCK, LOCK_ALL, START, POST, FENCE, EPOCHS };
+
+/* Rank 0 opens an epoch, with operations that are not complete; the last rank posts for START. */
+static void open_epoch(enum epoch epoch, MPI_Request *request)
+{
+    static int64_t value = 3;
+    int other = size - 1, own = 0;
+    MPI_Group all, one;
+    MPI_Win_get_group(win, &all);
+    MPI_Group_incl(all, 1, rank == 0 ? &other : &own, &one);
+    if (epoch == FENCE) {
+        CHECK(MPI_Win_fence(0, win) == MPI_SUCCESS);
+    } else if (epoch == START && rank == 0) {
+        CHECK(MPI_Win_start(one, 0, win) == MPI_SUCCESS);
+    } else if ((epoch == START && rank == other) || (epoch == POST && rank == 0)) {
+        CHECK(MPI_Win_post(one, 0, win) == MPI_SUCCESS);
+    } else if (epoch == LOCK_ALL && rank == 0) {
+        CHECK(MPI_Win_lock_all(0, win) == MPI_SUCCESS);
+    } else if ((epoch == LOCK || epoch == OWN_LOCK) && rank == 0) {
+        other = epoch == LOCK ? other : 0;
+        CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, win) == MPI_SUCCESS);
+    }
+    if (rank == 0 && epoch != POST) {
+        for (int i = 0; i < 20; i++) {
+            CHECK(put(other, i) == MPI_SUCCESS);
+        }
+        if (epoch != START && epoch != FENCE) {
+            CHECK(MPI_Rput(&value, 1, MPI_INT64_T, other, 0, 1, MPI_INT64_T, win, request) ==
+                  MPI_SUCCESS);
+        }
+    }
+    MPI_Group_free(&one);
+    MPI_Group_free(&all);
+}
+
+/* No call ends the epochs of a window that was revoked, by one in an epoch or by another. */
+static void freed_in_epoch(int allocated)
+{
+    for (int i = 0; i < 2 * EPOCHS; i++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        int flag = 0;
+        make(allocated);
+        open_epoch((enum epoch)(i / 2), &request);
+        MPI_Barrier(comm);
+        if (rank == i % 2) {
+            CHECK(MPIX_Win_revoke(win) == MPI_SUCCESS);
+        }
+        if (i / 2 == OWN_LOCK && rank == 2) {
+            CHECK(class_of(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win)) == MPIX_ERR_REVOKED);
+        }
+        while (!flag) {
+            CHECK(MPIX_Win_is_revoked(win, &flag) == MPI_SUCCESS);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK(MPI_Win_free(&win) == MPI_SUCCESS && win == MPI_WIN_NULL);
+    }
+    works(comm);
+}
+
 /* The memory of a failed process stays where it is. */
 static void shared_memory(void)
 {
@@ -241,16 +300,17 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     comm = MPI_COMM_WORLD;
-    void (*const scenes[])(int) = {fence, lock_is_freed, target_fails, post_and_start, revoked};
+    void (*const scenes[])(int) = {fence,          lock_is_freed, target_fails,
+                                   post_and_start, revoked,       freed_in_epoch};
     int chosen = argc > 1 ? atoi(argv[1]) : -1;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         for (int allocated = 0; allocated < 2; allocated++) {
             if (chosen < 0 || chosen == i) {
                 scenes[i](allocated);
             }
         }
     }
-    if (chosen < 0 || chosen == 5) {
+    if (chosen < 0 || chosen == 6) {
         shared_memory();
     }
     MPI_Comm_rank(comm, &rank);

@@ -318,11 +318,18 @@ static int await_all(struct rz_win *win)
     return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Win_free", NULL);
 }
 
+/* Revoking a window ends all epochs, also those whose last call will never be made: what they hold
+ * ends with the window. */
+static bool has_open_epoch(const struct rz_win *win)
+{
+    return !win->comm->revoked && (win->started || win->posted || win->lock_all || win->locks > 0);
+}
+
 /* Failed members are no error: the window is freed. */
 int rzm_win_free(struct rz_win *win)
 {
     int error = rz_engine_begin();
-    if (error == MPI_SUCCESS && (win->started || win->posted || win->lock_all || win->locks > 0)) {
+    if (error == MPI_SUCCESS && has_open_epoch(win)) {
         error = rzm_error(MPI_ERR_RMA_SYNC, "an epoch has not ended");
     }
     error = error != MPI_SUCCESS ? error : rz_attributes_delete(&win->object, &win->attributes);
@@ -339,6 +346,7 @@ int rzm_win_free(struct rz_win *win)
     if (error == RZM_ROLLBACK) {
         return error;
     }
+    rz_rma_forget_all(win); /* of a revoked window: requests for a lock that came after the end */
     rz_win_end(win, false);
     return MPI_SUCCESS;
 }
