@@ -311,10 +311,14 @@ int rzm_win_create_dynamic(struct rz_info *info, struct rz_comm *comm, struct rz
 static int await_all(struct rz_win *win)
 {
     struct rz_request *request;
+    int error;
     if (!rz_engine_fault_tolerant()) {
-        return rz_win_barrier(win, "MPI_Win_free");
+        error = rz_win_barrier(win, "MPI_Win_free");
+        if (error != MPI_ERR_REVOKED) {
+            return error; /* else it ends with that error at all members */
+        }
     }
-    int error = rz_ballot_begin(win->comm, 0, false, freed_by_all, NULL, &request);
+    error = rz_ballot_begin(win->comm, 0, false, freed_by_all, NULL, &request);
     return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Win_free", NULL);
 }
 
