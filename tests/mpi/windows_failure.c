@@ -77,6 +77,15 @@ static void await_failure(void)
     }
 }
 
+/* Whether the text of the last error has that in it. */
+static int says(int error, const char *words)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    MPI_Error_string(error, text, &length);
+    return strstr(text, words) != NULL;
+}
+
 static int put(int target, int64_t value)
 {
     return MPI_Put(&value, 1, MPI_INT64_T, target, 8 * rank, 1, MPI_INT64_T, win);
@@ -159,13 +168,22 @@ static void post_and_start(int allocated)
     put(last, 1);
     put(0, 2);
     await_failure();
-    CHECK(class_of(MPI_Win_complete(win)) == MPIX_ERR_PROC_FAILED);
-    CHECK(class_of(MPI_Win_wait(win)) == MPIX_ERR_PROC_FAILED);
+    char target[64], origin[64];
+    snprintf(target, sizeof(target), "the target, rank %d of the window, has failed", last);
+    snprintf(origin, sizeof(origin), "the origin, rank %d of the window, has failed", last);
+    int error = MPI_Win_complete(win);
+    CHECK(class_of(error) == MPIX_ERR_PROC_FAILED && says(error, target));
+    error = MPI_Win_wait(win);
+    CHECK(class_of(error) == MPIX_ERR_PROC_FAILED && says(error, origin));
     /* With the failed process in the group again: the living do not wait for it. */
     CHECK(MPI_Win_post(all, 0, win) == MPI_SUCCESS);
     CHECK(class_of(MPI_Win_start(all, 0, win)) == MPIX_ERR_PROC_FAILED);
     CHECK(class_of(MPI_Win_complete(win)) == MPI_ERR_RMA_SYNC);
-    CHECK(class_of(MPI_Win_wait(win)) == MPIX_ERR_PROC_FAILED);
+    int flag = 0;
+    do {
+        error = MPI_Win_test(win, &flag);
+    } while (error == MPI_SUCCESS && !flag);
+    CHECK(class_of(error) == MPIX_ERR_PROC_FAILED && says(error, origin));
     /* Without it epochs go on as before: nothing of the ended ones is left. */
     MPI_Group living;
     MPI_Group_excl(all, 1, &last, &living);
@@ -195,12 +213,16 @@ static void revoked(int allocated)
     MPI_Barrier(comm);
     if (rank == 0) {
         CHECK(MPIX_Win_revoke(win) == MPI_SUCCESS);
-        CHECK(class_of(MPI_Win_unlock(0, win)) == MPIX_ERR_REVOKED);
+        int error = MPI_Win_unlock(0, win);
+        CHECK(class_of(error) == MPIX_ERR_REVOKED);
+        CHECK(says(error, "MPI_Win_unlock: the window was revoked"));
     } else {
         CHECK(class_of(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win)) == MPIX_ERR_REVOKED);
     }
     CHECK(MPIX_Win_is_revoked(win, &flag) == MPI_SUCCESS && flag);
-    CHECK(class_of(MPI_Win_fence(0, win)) == MPIX_ERR_REVOKED);
+    int error = MPI_Win_fence(0, win);
+    CHECK(class_of(error) == MPIX_ERR_REVOKED && !says(error, "communicator"));
+    CHECK(says(error, "MPI_Win_fence: the window was revoked"));
     CHECK(class_of(MPI_Win_lock_all(0, win)) == MPIX_ERR_REVOKED);
     CHECK(class_of(MPI_Win_sync(win)) == MPIX_ERR_REVOKED);
     CHECK(class_of(put(0, 1)) == MPIX_ERR_REVOKED);
