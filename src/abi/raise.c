@@ -130,8 +130,17 @@ static int raise_by(const struct rz_errhandler *handler, struct rz_object *objec
     end_program(NULL, error);
 }
 
+/* The class does not know what was revoked; the object whose error handler applies was. */
+static void say_what_was_revoked(int error, const char *what)
+{
+    if (error == MPI_ERR_REVOKED) {
+        rzm_error(error, "the %s was revoked", what);
+    }
+}
+
 int rz_error_raise_win(struct rz_win *win, int error, const char *name)
 {
+    say_what_was_revoked(error, "window");
     struct rz_call lock = {0};
     rz_call_lock(&lock);
     struct rz_errhandler handler = *rz_win_errhandler(win);
@@ -157,6 +166,7 @@ int rz_error_raise(struct rz_comm *comm, int error, const char *name)
     rz_call_lock(&lock);
     struct rz_errhandler handler = *(comm ? rz_comm_errhandler(comm) : rz_errhandler_initial());
     rz_call_unlock(&lock);
+    say_what_was_revoked(error, "communicator");
     return raise_by(&handler, (struct rz_object *)comm, comm, comm_text(comm), error, name);
 }
 
@@ -283,8 +293,11 @@ int rz_error_string(int errorcode, char *string, int *resultlen)
         rz_error_name(errorcode) != NULL; /* error codes of the program have only its text */
     const char *call = ours ? rzm_error_call(errorcode) : NULL;
     const char *reason = ours ? rzm_error_reason(errorcode) : NULL;
+    if (reason && errorcode == MPI_ERR_REVOKED) {
+        text[0] = '\0'; /* the reason says it better */
+    }
     length = snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s%s%s", call ? call : "",
-                      call ? ": " : "", text, reason ? ": " : "", reason ? reason : "");
+                      call ? ": " : "", text, reason && text[0] ? ": " : "", reason ? reason : "");
     *resultlen = length < MPI_MAX_ERROR_STRING ? length : MPI_MAX_ERROR_STRING - 1;
     return MPI_SUCCESS;
 }

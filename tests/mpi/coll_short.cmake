@@ -26,3 +26,12 @@ endforeach()
 mpi_program(coll_order)
 mpi_run(one_node coll_order RZRUN -n 3)
 mpi_run(nodes coll_order RZRUN -n 4 --nodes 2)
+
+# A reduction function of the program that communicates.
+mpi_program(coll_communicates)
+mpi_run(pair coll_communicates RZRUN -n 2)
+mpi_run(one_node coll_communicates RZRUN -n 5)
+mpi_run(nodes coll_communicates RZRUN -n 5 --nodes 2)
+mpi_run(fatal coll_communicates RZRUN -n 3 ARGS fatal)
+set_tests_properties(coll_communicates_fatal PROPERTIES PASS_REGULAR_EXPRESSION
+                     "MPI_Iprobe at rank [012]: a reduction function [(]MPI_Op_create[)] must not communicate")

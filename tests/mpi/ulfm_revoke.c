@@ -40,10 +40,13 @@ static int is_revoked(MPI_Comm comm)
 /* Waits on comm, where no process sends; only a revocation ends it. */
 static void is_interrupted(MPI_Comm comm)
 {
-    int value, from = (rank + 1) % victim;
+    char text[MPI_MAX_ERROR_STRING];
+    int value, length, from = (rank + 1) % victim;
     from = from == rank ? MPI_ANY_SOURCE : from;
-    CHECK(class_of(MPI_Recv(&value, 1, MPI_INT, from, 9, comm, MPI_STATUS_IGNORE)) ==
-          MPI_ERR_REVOKED);
+    int error = MPI_Recv(&value, 1, MPI_INT, from, 9, comm, MPI_STATUS_IGNORE);
+    CHECK(class_of(error) == MPI_ERR_REVOKED);
+    CHECK(MPI_Error_string(error, text, &length) == MPI_SUCCESS);
+    CHECK(strcmp(text, "MPI_Recv: the communicator was revoked") == 0);
     CHECK(is_revoked(comm));
 }
 

@@ -22,6 +22,7 @@ mpi_fails(one_node windows_failure 0 "windows: correct" RZRUN -n 12)
 mpi_fails(messages windows_failure 0 "windows: correct" RZRUN -n 11 -x RZ_RMA=message)
 mpi_fails(nodes windows_failure 0 "windows: correct" RZRUN -n 12 --nodes 3)
 mpi_fails(apart windows_failure 0 "windows: correct" RZRUN -n 11 --nodes 11)
+mpi_run(no_ft windows_failure RZRUN -n 8 --nodes 2 --no-ft ARGS 5)
 
 # What is on its way to some delays nothing to others.
 mpi_program(windows_beside)

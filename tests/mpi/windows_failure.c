@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * In each scene the last rank of a window fails: before a fence, with a lock in its hands, while
- * others wait for its lock, between start and complete or post and wait; or a window is revoked.
- * Needs 8 processes or more. Run with --on-failure continue.
+ * others wait for its lock, between start and complete or post and wait; or a window is revoked,
+ * and is freed with epochs open. Needs 8 processes or more. Run with --on-failure continue.
  */
 #include "ulfm.h"
 
@@ -75,6 +75,15 @@ static void await_failure(void)
         MPI_Group_size(failed, &n);
         MPI_Group_free(&failed);
     }
+}
+
+/* Whether the text of the last error has that in it. */
+static int says(int error, const char *words)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    MPI_Error_string(error, text, &length);
+    return strstr(text, words) != NULL;
 }
 
 static int put(int target, int64_t value)
@@ -159,13 +168,22 @@ static void post_and_start(int allocated)
     put(last, 1);
     put(0, 2);
     await_failure();
-    CHECK(class_of(MPI_Win_complete(win)) == MPIX_ERR_PROC_FAILED);
-    CHECK(class_of(MPI_Win_wait(win)) == MPIX_ERR_PROC_FAILED);
+    char target[64], origin[64];
+    snprintf(target, sizeof(target), "the target, rank %d of the window, has failed", last);
+    snprintf(origin, sizeof(origin), "the origin, rank %d of the window, has failed", last);
+    int error = MPI_Win_complete(win);
+    CHECK(class_of(error) == MPIX_ERR_PROC_FAILED && says(error, target));
+    error = MPI_Win_wait(win);
+    CHECK(class_of(error) == MPIX_ERR_PROC_FAILED && says(error, origin));
     /* With the failed process in the group again: the living do not wait for it. */
     CHECK(MPI_Win_post(all, 0, win) == MPI_SUCCESS);
     CHECK(class_of(MPI_Win_start(all, 0, win)) == MPIX_ERR_PROC_FAILED);
     CHECK(class_of(MPI_Win_complete(win)) == MPI_ERR_RMA_SYNC);
-    CHECK(class_of(MPI_Win_wait(win)) == MPIX_ERR_PROC_FAILED);
+    int flag = 0;
+    do {
+        error = MPI_Win_test(win, &flag);
+    } while (error == MPI_SUCCESS && !flag);
+    CHECK(class_of(error) == MPIX_ERR_PROC_FAILED && says(error, origin));
     /* Without it epochs go on as before: nothing of the ended ones is left. */
     MPI_Group living;
     MPI_Group_excl(all, 1, &last, &living);
@@ -195,17 +213,93 @@ static void revoked(int allocated)
     MPI_Barrier(comm);
     if (rank == 0) {
         CHECK(MPIX_Win_revoke(win) == MPI_SUCCESS);
-        CHECK(class_of(MPI_Win_unlock(0, win)) == MPIX_ERR_REVOKED);
+        int error = MPI_Win_unlock(0, win);
+        CHECK(class_of(error) == MPIX_ERR_REVOKED);
+        CHECK(says(error, "MPI_Win_unlock: the window was revoked"));
     } else {
         CHECK(class_of(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win)) == MPIX_ERR_REVOKED);
     }
     CHECK(MPIX_Win_is_revoked(win, &flag) == MPI_SUCCESS && flag);
-    CHECK(class_of(MPI_Win_fence(0, win)) == MPIX_ERR_REVOKED);
+    int error = MPI_Win_fence(0, win);
+    CHECK(class_of(error) == MPIX_ERR_REVOKED && !says(error, "communicator"));
+    CHECK(says(error, "MPI_Win_fence: the window was revoked"));
     CHECK(class_of(MPI_Win_lock_all(0, win)) == MPIX_ERR_REVOKED);
     CHECK(class_of(MPI_Win_sync(win)) == MPIX_ERR_REVOKED);
     CHECK(class_of(put(0, 1)) == MPIX_ERR_REVOKED);
     MPI_Barrier(comm);
     scene_ends();
+}
+
+enum epoch { OWN_LOCK, LOCK, LOCK_ALL, START, POST, FENCE, EPOCHS };
+
+/* Rank 0 opens an epoch, with operations that are not complete; the last rank posts for START. */
+static void open_epoch(enum epoch epoch, MPI_Request *request)
+{
+    static int64_t value = 3;
+    int other = size - 1, own = 0;
+    MPI_Group all, one;
+    MPI_Win_get_group(win, &all);
+    MPI_Group_incl(all, 1, rank == 0 ? &other : &own, &one);
+    if (epoch == FENCE) {
+        CHECK(MPI_Win_fence(0, win) == MPI_SUCCESS);
+    } else if (epoch == START && rank == 0) {
+        CHECK(MPI_Win_start(one, 0, win) == MPI_SUCCESS);
+    } else if ((epoch == START && rank == other) || (epoch == POST && rank == 0)) {
+        CHECK(MPI_Win_post(one, 0, win) == MPI_SUCCESS);
+    } else if (epoch == LOCK_ALL && rank == 0) {
+        CHECK(MPI_Win_lock_all(0, win) == MPI_SUCCESS);
+    } else if ((epoch == LOCK || epoch == OWN_LOCK) && rank == 0) {
+        other = epoch == LOCK ? other : 0;
+        CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, win) == MPI_SUCCESS);
+    }
+    if (rank == 0 && epoch != POST) {
+        for (int i = 0; i < 20; i++) {
+            CHECK(put(other, i) == MPI_SUCCESS);
+        }
+        if (epoch != START && epoch != FENCE) {
+            CHECK(MPI_Rput(&value, 1, MPI_INT64_T, other, 0, 1, MPI_INT64_T, win, request) ==
+                  MPI_SUCCESS);
+        }
+    }
+    MPI_Group_free(&one);
+    MPI_Group_free(&all);
+}
+
+/* The last rank comes late; the clock is that of all ranks of this host. */
+static void free_by_all(void)
+{
+    if (rank == last) {
+        usleep(5000);
+    }
+    double before = MPI_Wtime();
+    CHECK(MPI_Win_free(&win) == MPI_SUCCESS && win == MPI_WIN_NULL);
+    double after = MPI_Wtime();
+    MPI_Bcast(&before, 1, MPI_DOUBLE, last, comm);
+    CHECK(after >= before);
+}
+
+/* No call ends the epochs of a window that was revoked, by one in an epoch or by another. */
+static void freed_in_epoch(int allocated)
+{
+    for (int i = 0; i < 2 * EPOCHS; i++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        int flag = 0;
+        make(allocated);
+        open_epoch((enum epoch)(i / 2), &request);
+        MPI_Barrier(comm);
+        if (rank == i % 2) {
+            CHECK(MPIX_Win_revoke(win) == MPI_SUCCESS);
+        }
+        if (i / 2 == OWN_LOCK && rank == 2) {
+            CHECK(class_of(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win)) == MPIX_ERR_REVOKED);
+        }
+        while (!flag) {
+            CHECK(MPIX_Win_is_revoked(win, &flag) == MPI_SUCCESS);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        free_by_all();
+    }
+    works(comm);
 }
 
 /* The memory of a failed process stays where it is. */
@@ -241,16 +335,17 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     comm = MPI_COMM_WORLD;
-    void (*const scenes[])(int) = {fence, lock_is_freed, target_fails, post_and_start, revoked};
+    void (*const scenes[])(int) = {fence,          lock_is_freed, target_fails,
+                                   post_and_start, revoked,       freed_in_epoch};
     int chosen = argc > 1 ? atoi(argv[1]) : -1;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         for (int allocated = 0; allocated < 2; allocated++) {
             if (chosen < 0 || chosen == i) {
                 scenes[i](allocated);
             }
         }
     }
-    if (chosen < 0 || chosen == 5) {
+    if (chosen < 0 || chosen == 6) {
         shared_memory();
     }
     MPI_Comm_rank(comm, &rank);

@@ -124,9 +124,9 @@ void rz_op_apply(struct rz_op *op, const void *in, void *inout, MPI_Count count,
         return;
     }
     if (!rz_object_is_predefined(op)) {
-        rz_engine_user_begins();
+        bool stopped = rz_engine_reduction_begins();
         apply_user(op, in, inout, count, datatype);
-        rz_engine_user_ended();
+        rz_engine_reduction_ended(stopped);
         return;
     }
     if (!op->table) { /* MPI_REPLACE, MPI_NO_OP; between equal contiguous datatypes a copy needs no

@@ -45,9 +45,11 @@ struct rz_engine {
                            restored process has an id of its own */
     uint32_t epoch;     /* messages of other epochs are dropped (epoch_check.h) */
     uint64_t news_seen; /* the value of the board's news counter at the last look */
-    bool rewinds;    /* the ranks of the job are restored from images of their memory, all at once
-                        (mpi/rewind) */
-    bool stops;      /* a safe point of a call is wanted (rz_hooks.safe_point) */
+    bool rewinds; /* the ranks of the job are restored from images of their memory, all at once
+                     (mpi/rewind) */
+    bool stops;   /* a safe point of a call is wanted (rz_hooks.safe_point), or no call may
+                     communicate now, as reductions says */
+    unsigned reductions; /* of functions of the user that run now, below a call */
     unsigned within; /* parts of operations that run now: none is entered again, so no safe point */
     bool rollback;   /* the job has moved on: every call returns RZM_ROLLBACK until the next epoch
                         begins (epoch.h) */

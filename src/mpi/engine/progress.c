@@ -22,6 +22,9 @@ static uint32_t rounds;
 
 void rz_engine_look_again(void)
 {
+    if (rz_engine.reductions > 0) {
+        return; /* what is new might end the operation that reduces */
+    }
     const struct rz_board *board = rz_engine.board;
     rz_engine.news_seen = atomic_load_explicit(&board->news, memory_order_acquire);
     uint64_t stop = atomic_load_explicit(&board->stop, memory_order_acquire);
@@ -45,6 +48,10 @@ void rz_engine_look_again(void)
 
 int rz_engine_pause(void)
 {
+    if (rz_engine.reductions > 0) {
+        return rzm_error(MPI_ERR_OTHER,
+                         "a reduction function (MPI_Op_create) must not communicate");
+    }
     if (rz_engine.stops && !rz_engine.rollback && rz_engine.within == 0) {
         rz_hooks_safe_point();
     }

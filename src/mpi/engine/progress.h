@@ -22,6 +22,13 @@ static inline unsigned rz_engine_progress_waiting(void)
     return events;
 }
 
+/* A round of progress in a local inquiry, so that a program that calls it repeatedly learns what is
+ * new. None below a reduction function. */
+static inline unsigned rz_engine_progress_inquiry(void)
+{
+    return rz_engine.reductions == 0 ? rz_engine_progress() : 0;
+}
+
 /* Checks what need not be checked in each round of progress: stop word, lease, broken connections,
  * messages of the daemon. Also before each sleep. */
 void rz_engine_check(void);
@@ -87,7 +94,8 @@ enum { RZ_QUICK_PER_ROUND = 1024 };
 /* Such a call. */
 static inline void rz_engine_quick(void)
 {
-    if (__builtin_expect(rz_engine.quick++ % RZ_QUICK_PER_ROUND == 0, 0) && rz_engine.within == 0) {
+    if (__builtin_expect(rz_engine.quick++ % RZ_QUICK_PER_ROUND == 0, 0) && rz_engine.within == 0 &&
+        rz_engine.reductions == 0) {
         rz_engine_progress();
     }
 }

@@ -152,6 +152,23 @@ void rz_engine_user_ended(void)
     user_depth--;
 }
 
+/* Each call that communicates looks at `stops` anyhow. */
+bool rz_engine_reduction_begins(void)
+{
+    bool stopped = rz_engine.stops;
+    rz_engine_user_begins();
+    rz_engine.reductions++;
+    rz_engine.stops = true;
+    return stopped;
+}
+
+void rz_engine_reduction_ended(bool stopped)
+{
+    rz_engine.stops = stopped;
+    rz_engine.reductions--;
+    rz_engine_user_ended();
+}
+
 bool rz_engine_runs_user(void)
 {
     return user_depth > 0;

@@ -48,6 +48,13 @@ void rz_engine_lock_after_user(void);
 void rz_engine_user_begins(void);
 void rz_engine_user_ended(void);
 
+/*
+ * The same for a reduction function, which may run anywhere below a call, with the lock held: calls
+ * that communicate are refused meanwhile. Returns what rz_engine_reduction_ended takes.
+ */
+bool rz_engine_reduction_begins(void);
+void rz_engine_reduction_ended(bool stopped);
+
 /* A roll-back: waits until no other thread is inside a call. The waits of those threads have ended
  * already. */
 void rz_engine_await_others(void);

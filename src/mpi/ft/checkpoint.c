@@ -547,6 +547,12 @@ int rzm_progress_mark(uint64_t iteration)
 
 int rzm_alive(void)
 {
+    if (rz_engine.reductions > 0) {
+        if (rz_engine.info->waits) {
+            rz_waits_alive(rz_engine.info->waits);
+        }
+        return MPI_SUCCESS;
+    }
     rz_engine_progress(); /* so that fencing and roll-backs take effect here as in any call */
     return rz_engine_begin();
 }

@@ -36,7 +36,7 @@ static int failed_group(struct rz_comm *comm, uint32_t n, struct rz_group **grou
 
 int rzm_comm_get_failed(struct rz_comm *comm, struct rz_group **group)
 {
-    rz_engine_progress();
+    rz_engine_progress_inquiry();
     return failed_group(comm, UINT32_MAX, group);
 }
 
@@ -60,7 +60,7 @@ static void tell_daemon(const struct rz_comm *comm)
 
 int rzm_comm_ack_failed(struct rz_comm *comm, int num_to_ack, int *num_acked)
 {
-    rz_engine_progress();
+    rz_engine_progress_inquiry();
     int failed = rz_comm_failed(comm);
     int wanted = num_to_ack < failed ? num_to_ack : failed;
     if (wanted > (int)comm->acknowledged) {
@@ -84,7 +84,7 @@ int rzm_comm_failure_get_acked(struct rz_comm *comm, struct rz_group **group)
 
 int rzm_comm_is_revoked(struct rz_comm *comm, int *flag)
 {
-    rz_engine_progress(); /* so that a program that calls this repeatedly learns of failures */
+    rz_engine_progress_inquiry();
     *flag = comm->revoked;
     return MPI_SUCCESS;
 }

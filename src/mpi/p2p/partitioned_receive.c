@@ -325,7 +325,7 @@ int rz_partitioned_arrived(struct rz_request *request, int partition, bool *arri
         if (error != MPI_SUCCESS || *arrived || look > 0) {
             return error;
         }
-        if (rz_engine_progress() == 0 && rz_engine_yields()) {
+        if (rz_engine_progress_inquiry() == 0 && rz_engine_yields()) {
             rz_engine_yield();
         }
     }

@@ -102,7 +102,7 @@ int rzm_win_revoke(struct rz_win *win)
 
 int rzm_win_is_revoked(struct rz_win *win, int *flag)
 {
-    rz_engine_progress(); /* so that a program that calls this repeatedly learns of failures */
+    rz_engine_progress_inquiry();
     *flag = win->comm->revoked;
     return MPI_SUCCESS;
 }

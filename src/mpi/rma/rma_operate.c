@@ -23,7 +23,7 @@ static int check_epoch(const struct rz_rma_call *call)
     struct rz_win *win = call->win;
     struct rz_win_target *target = rz_win_target(win, call->rank);
     if (win->comm->revoked) {
-        return rzm_error(MPI_ERR_REVOKED, "the window is revoked");
+        return MPI_ERR_REVOKED;
     }
     if (target->hold != RZ_HOLD_NONE || target->started || win->lock_all || win->fenced) {
         return MPI_SUCCESS;

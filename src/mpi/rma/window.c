@@ -66,16 +66,28 @@ void rz_win_unlist(struct rz_win *win)
 
 /* ---- Waiting ---- */
 
-int rz_win_check(const struct rz_win *win, int rank)
+static int check_member(const struct rz_win *win, int rank, const char *role)
 {
     if (win->comm->revoked) {
-        return rzm_error(MPI_ERR_REVOKED, "the window is revoked");
+        return MPI_ERR_REVOKED;
     }
     if (rz_win_lost(win, rank)) {
-        return rzm_error(MPI_ERR_PROC_FAILED, "the target, rank %d of the window, has failed",
-                         rank);
+        return rzm_error(MPI_ERR_PROC_FAILED, "the %s, rank %d of the window, %s", role, rank,
+                         rz_process_failed(rz_win_target(win, rank)->process)
+                             ? "has failed"
+                             : "could not make the window");
     }
     return MPI_SUCCESS;
+}
+
+int rz_win_check(const struct rz_win *win, int rank)
+{
+    return check_member(win, rank, "target");
+}
+
+int rz_win_check_origin(const struct rz_win *win, int rank)
+{
+    return check_member(win, rank, "origin");
 }
 
 static struct rz_blocked waits_for(struct rz_win *win, int rank, const char *call)

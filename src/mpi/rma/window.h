@@ -156,8 +156,9 @@ static inline bool rz_win_has(const struct rz_win *win, uint64_t at, uint64_t by
     return at >= base && at - base <= size && bytes <= size - (at - base);
 }
 
-/* MPI_ERR_REVOKED, or MPI_ERR_PROC_FAILED if the target has failed. */
+/* MPI_ERR_REVOKED, or MPI_ERR_PROC_FAILED if the target has failed; the same of an origin. */
 int rz_win_check(const struct rz_win *win, int rank);
+int rz_win_check_origin(const struct rz_win *win, int rank);
 
 /* Waits until done(arg), which looks at failures and revocation by itself. */
 int rz_win_wait(struct rz_win *win, int rank, const char *call, bool (*done)(void *arg), void *arg);

@@ -60,7 +60,7 @@ static int check_group(const struct rz_win *win, const struct rz_group *group)
             return rzm_error(MPI_ERR_GROUP, "rank %d of group is not in the window", i);
         }
     }
-    return win->comm->revoked ? rzm_error(MPI_ERR_REVOKED, "the window is revoked") : MPI_SUCCESS;
+    return win->comm->revoked ? MPI_ERR_REVOKED : MPI_SUCCESS;
 }
 
 static void tell_or_do(struct rz_win *win, int rank, enum rz_rma_kind kind)
@@ -133,7 +133,7 @@ static int post_end(struct rz_win *win)
         int rank = rank_of(win, win->posted, i);
         if (win->post_open[rank]) {
             rz_win_target(win, rank)->completes_over++;
-            error = error != MPI_SUCCESS ? error : rz_win_check(win, rank);
+            error = error != MPI_SUCCESS ? error : rz_win_check_origin(win, rank);
         }
         win->post_open[rank] = false;
     }

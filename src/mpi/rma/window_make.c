@@ -311,18 +311,29 @@ int rzm_win_create_dynamic(struct rz_info *info, struct rz_comm *comm, struct rz
 static int await_all(struct rz_win *win)
 {
     struct rz_request *request;
+    int error;
     if (!rz_engine_fault_tolerant()) {
-        return rz_win_barrier(win, "MPI_Win_free");
+        error = rz_win_barrier(win, "MPI_Win_free");
+        if (error != MPI_ERR_REVOKED) {
+            return error; /* else it ends with that error at all members */
+        }
     }
-    int error = rz_ballot_begin(win->comm, 0, false, freed_by_all, NULL, &request);
+    error = rz_ballot_begin(win->comm, 0, false, freed_by_all, NULL, &request);
     return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Win_free", NULL);
+}
+
+/* Revoking a window ends all epochs, also those whose last call will never be made: what they hold
+ * ends with the window. */
+static bool has_open_epoch(const struct rz_win *win)
+{
+    return !win->comm->revoked && (win->started || win->posted || win->lock_all || win->locks > 0);
 }
 
 /* Failed members are no error: the window is freed. */
 int rzm_win_free(struct rz_win *win)
 {
     int error = rz_engine_begin();
-    if (error == MPI_SUCCESS && (win->started || win->posted || win->lock_all || win->locks > 0)) {
+    if (error == MPI_SUCCESS && has_open_epoch(win)) {
         error = rzm_error(MPI_ERR_RMA_SYNC, "an epoch has not ended");
     }
     error = error != MPI_SUCCESS ? error : rz_attributes_delete(&win->object, &win->attributes);
@@ -339,6 +350,7 @@ int rzm_win_free(struct rz_win *win)
     if (error == RZM_ROLLBACK) {
         return error;
     }
+    rz_rma_forget_all(win); /* of a revoked window: requests for a lock that came after the end */
     rz_win_end(win, false);
     return MPI_SUCCESS;
 }
