@@ -49,7 +49,7 @@ struct rz_engine {
                      (mpi/rewind) */
     bool stops;   /* a safe point of a call is wanted (rz_hooks.safe_point), or no call may
                      communicate now, as reductions says */
-    unsigned reductions; /* of functions of the user that run now, below a call */
+    uint16_t reductions; /* of functions of the user that run now, below a call */
     unsigned within; /* parts of operations that run now: none is entered again, so no safe point */
     bool rollback;   /* the job has moved on: every call returns RZM_ROLLBACK until the next epoch
                         begins (epoch.h) */

@@ -20,7 +20,8 @@ static uint32_t rounds;
 
 /* ---- Messages of the daemon ---- */
 
-void rz_engine_look_again(void)
+/* No part of it is to be compiled into rounds of progress, which rarely need it. */
+__attribute__((noinline)) void rz_engine_look_again(void)
 {
     if (rz_engine.reductions > 0) {
         return; /* what is new might end the operation that reduces */

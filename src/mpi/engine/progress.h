@@ -94,8 +94,7 @@ enum { RZ_QUICK_PER_ROUND = 1024 };
 /* Such a call. */
 static inline void rz_engine_quick(void)
 {
-    if (__builtin_expect(rz_engine.quick++ % RZ_QUICK_PER_ROUND == 0, 0) && rz_engine.within == 0 &&
-        rz_engine.reductions == 0) {
+    if (__builtin_expect(rz_engine.quick++ % RZ_QUICK_PER_ROUND == 0, 0) && rz_engine.within == 0) {
         rz_engine_progress();
     }
 }

@@ -158,6 +158,7 @@ bool rz_engine_reduction_begins(void)
     bool stopped = rz_engine.stops;
     rz_engine_user_begins();
     rz_engine.reductions++;
+    rz_engine.within++;
     rz_engine.stops = true;
     return stopped;
 }
@@ -165,6 +166,7 @@ bool rz_engine_reduction_begins(void)
 void rz_engine_reduction_ended(bool stopped)
 {
     rz_engine.stops = stopped;
+    rz_engine.within--;
     rz_engine.reductions--;
     rz_engine_user_ended();
 }
