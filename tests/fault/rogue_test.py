@@ -82,6 +82,9 @@ class Rogues(rig.LaunchTest):
         result = self.one(1, "lines", preexec_fn=few)
         self.assertNotIn("its daemon", result.err)
 
+    def test_groups_that_grow_before_they_are_refused(self):
+        self.one(1, "sizes")
+
     def pieces(self, when, told, environment=None):
         for scheme in "buddy", "xor:2":
             with self.subTest(scheme=scheme):
