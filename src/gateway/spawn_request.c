@@ -21,17 +21,21 @@ struct rz_spawn_request_command *rz_spawn_request_add(struct rz_spawn_request *r
     return &request->commands[request->n++];
 }
 
-void rz_spawn_request_add_text(char ***texts, const char *text)
+void rz_spawn_request_add_text(struct rz_spawn_request_texts *texts, const char *text)
 {
-    size_t n = 0;
-    while (*texts && (*texts)[n]) {
-        n++;
+    if (texts->n >= RZ_SPAWN_TEXTS_MAX) {
+        texts->n = RZ_SPAWN_TEXTS_MAX + 1;
+        return;
     }
-    *texts = realloc(*texts, (n + 2) * sizeof(**texts));
-    rz_need_memory(*texts, FOR_SPAWN);
-    (*texts)[n] = strdup(text);
-    rz_need_memory((*texts)[n], FOR_SPAWN);
-    (*texts)[n + 1] = NULL;
+    if (texts->n + 2 > texts->room) {
+        texts->room = texts->room ? 2 * texts->room : 8;
+        texts->at = realloc(texts->at, texts->room * sizeof(*texts->at));
+        rz_need_memory(texts->at, FOR_SPAWN);
+    }
+    char *copy = strdup(text);
+    rz_need_memory(copy, FOR_SPAWN);
+    texts->at[texts->n++] = copy;
+    texts->at[texts->n] = NULL;
 }
 
 void rz_spawn_request_set_text(char **text, const char *value)
@@ -41,20 +45,25 @@ void rz_spawn_request_set_text(char **text, const char *value)
     rz_need_memory(*text, FOR_SPAWN);
 }
 
-static void texts_free(char **texts)
+static void texts_free(const struct rz_spawn_request_texts *texts)
 {
-    for (char **text = texts; text && *text; text++) {
+    for (char **text = texts->at; text && *text; text++) {
         free(*text);
     }
-    free(texts);
+    free(texts->at);
+}
+
+static bool texts_fit(const struct rz_spawn_request_texts *texts)
+{
+    return texts->n <= RZ_SPAWN_TEXTS_MAX;
 }
 
 void rz_spawn_request_clear(struct rz_spawn_request *request)
 {
     for (uint32_t i = 0; i < request->n; i++) {
         free(request->commands[i].directory);
-        texts_free(request->commands[i].arguments);
-        texts_free(request->commands[i].environment);
+        texts_free(&request->commands[i].arguments);
+        texts_free(&request->commands[i].environment);
     }
     free(request->commands);
     free(request->parent.at);
@@ -73,9 +82,10 @@ static size_t write_request(const struct rz_spawn_request *request, uint8_t *byt
         commands[i] =
             (struct rz_spawn_command){.maxprocs = command->maxprocs,
                                       .directory = command->directory ? command->directory : "",
-                                      .arguments = (const char *const *)command->arguments,
-                                      .environment = (const char *const *)command->environment};
-        good = good && command->arguments;
+                                      .arguments = (const char *const *)command->arguments.at,
+                                      .environment = (const char *const *)command->environment.at};
+        good = good && command->arguments.n > 0 && texts_fit(&command->arguments) &&
+               texts_fit(&command->environment);
         *count += command->maxprocs;
     }
     size_t n = good ? rz_spawn_order_write(commands, request->n, bytes, REQUEST_MAX) : 0;

@@ -6,11 +6,18 @@
 
 #include "gateway/gateway.h"
 
+/* NULL-terminated. Those above RZ_SPAWN_TEXTS_MAX are not kept, and the request is refused: then n
+ * is greater. */
+struct rz_spawn_request_texts {
+    char **at;
+    uint32_t n, room;
+};
+
 /* All memory belongs to the request. */
 struct rz_spawn_request_command {
     uint32_t maxprocs;
-    char *directory;                 /* NULL: that of the job's processes */
-    char **arguments, **environment; /* NULL-terminated: the program first; NAME=value */
+    char *directory;                                      /* NULL: that of the job's processes */
+    struct rz_spawn_request_texts arguments, environment; /* the program first; NAME=value */
 };
 
 struct rz_spawn_request {
@@ -24,8 +31,7 @@ struct rz_spawn_request {
 
 /* Another command; valid until the next call. */
 struct rz_spawn_request_command *rz_spawn_request_add(struct rz_spawn_request *request);
-/* Another text of an array of texts. */
-void rz_spawn_request_add_text(char ***texts, const char *text);
+void rz_spawn_request_add_text(struct rz_spawn_request_texts *texts, const char *text);
 void rz_spawn_request_set_text(char **text, const char *value);
 void rz_spawn_request_clear(struct rz_spawn_request *request);
 

@@ -8,9 +8,12 @@
  * WHEN: early (before MPI_Init, in place of it), loop (between collectives), left (after
  * MPI_Finalize); revoke: as loop, and each message is the revocation of another communicator, which
  * is none; lines: the same, and each message asks for a line to the daemon, of which the rogue lets
- * go of none; sparse, large, false, changing: the same, and each is a checkpoint piece, of 64 TiB
- * without memory, or of 8 MiB with it: right, with another checksum, or changed again and again
- * while it is copied. Messages that MPI itself allows to end others (MPI_Abort) are not sent.
+ * go of none; sizes: the same, and each is two arrivals in a group, of which the second is of many
+ * processes and the first of one; linger: the same, and each is a checkpoint piece of an old epoch,
+ * which is a socket whose last close waits; sparse, large, false, changing: the same, and each is a
+ * checkpoint piece, of 64 TiB without memory, or of 8 MiB with it: right, with another checksum, or
+ * changed again and again while it is copied. Messages that MPI itself allows to end others
+ * (MPI_Abort) are not sent.
  */
 #include "../lingering.h"
 #include "base/random.h"
@@ -38,13 +41,18 @@ enum {
     RANKS = 6,
     ROGUES = 3, /* the last rank of each node; two ranks run on each */
     CHANGES_S = 2,
+    LINGER_S = 60,
+    SILENT_S = 8, /* more than the failure detectors take */
+    LARGE_GROUP = 4000,
     ALIVE_S = 10 /* of a rogue: what it said may have broken its own library */
 };
 
 static struct rz_random dice;
 static int link_fd = -1;
+static pid_t daemon_pid;
 static bool revokes, asks_for_lines, stores_holes, stores_much; /* and says nothing else */
 static bool stores_false, stores_changing;                      /* of what it stores */
+static bool sends_sizes, sends_lingering;                       /* and says nothing else */
 static uint32_t n_ranks, own_rank;
 static uint8_t bytes[BYTES_MAX], out[BYTES_MAX + 64];
 static char text[BYTES_MAX];
@@ -364,6 +372,59 @@ static bool store_pieces(void)
     return false;
 }
 
+static bool arrive_in(uint64_t group, uint32_t n, uint32_t n_counters)
+{
+    static uint8_t processes[LARGE_GROUP * RZ_LINK_PAIR_BYTES], counters[LARGE_GROUP * 8];
+    for (uint32_t i = 0; i < n; i++) {
+        const struct rz_link_process one = {i == 0 ? own_rank : 7, i == 0 ? 1 : 7};
+        rz_link_put_pairs(processes + (size_t)i * RZ_LINK_PAIR_BYTES, &one, 1);
+    }
+    for (uint32_t i = 0; i < n_counters; i++) { /* in the form of a pair, too: a count, a rank */
+        const struct rz_link_process one = {0x3fffffff, i + 1};
+        rz_link_put_pairs(counters + (size_t)i * RZ_LINK_PAIR_BYTES, &one, 1);
+    }
+    const struct rz_link_message message = {
+        .type = RZ_LINK_GROUP_ARRIVE,
+        .group_arrive = {.group = group,
+                         .round = 5, /* none has reached it */
+                         .name = "rogue",
+                         .processes = processes,
+                         .processes_length = n * RZ_LINK_PAIR_BYTES,
+                         .counters = counters,
+                         .counters_length = n_counters * 8}};
+    return put_with(out, rz_link_encode(&message, out, RZ_LINK_MESSAGE_MAX), NULL, 0);
+}
+
+/* The daemon forgets the first group only when it has read the second one, too. */
+static bool arrive_in_sizes(void)
+{
+    static uint64_t group = 1000;
+    group++;
+    return arrive_in(group, 1, 0) && arrive_in(group, LARGE_GROUP, LARGE_GROUP - 2);
+}
+
+/* The daemon closes the last copy: it reads only when there is no other. One daemon: of those that
+ * wait, none takes another for failed. */
+static bool store_lingering(void)
+{
+    static bool stored;
+    if (stored || own_rank != 1) {
+        return true;
+    }
+    stored = true;
+    const struct rz_link_message message = {.type = RZ_LINK_STORE,
+                                            .store = {.epoch = 99, .number = 1, .bytes = 1}};
+    int peer, fd = lingering_socket(LINGER_S, &peer);
+    bool stops = getppid() == daemon_pid && kill(daemon_pid, SIGSTOP) == 0;
+    bool open = put_with(out, rz_link_encode(&message, out, RZ_LINK_MESSAGE_MAX), &fd, fd >= 0);
+    close(fd);
+    if (stops) {
+        kill(daemon_pid, SIGCONT);
+    }
+    sleep(SILENT_S); /* with its end, the daemon has waited long enough */
+    return open;
+}
+
 /* One message; most are such that more can follow. */
 static bool say_something(void)
 {
@@ -377,6 +438,9 @@ static bool say_something(void)
         message.group_join.question = rz_random_next(&dice);
         size_t asked = rz_link_encode(&message, out, RZ_LINK_MESSAGE_MAX);
         return send(link_fd, out, asked, MSG_NOSIGNAL) >= 0;
+    }
+    if (sends_sizes || sends_lingering) {
+        return sends_sizes ? arrive_in_sizes() : store_lingering();
     }
     if (stores_holes || stores_much) {
         return store_pieces();
@@ -507,13 +571,15 @@ int main(int argc, char **argv)
     const char *rank = getenv("RZ_RANK"), *fd = getenv("RZ_LINK_FD");
     if (argc != 4 || !rank || !fd) {
         fprintf(stderr, "rzrun ... rogue SEED MESSAGES "
-                        "early|loop|left|revoke|lines|sparse|large|false|changing\n");
+                        "early|loop|left|revoke|lines|sizes|linger|sparse|large|false|changing\n");
         return 2;
     }
     int messages = atoi(argv[2]);
     bool early = strcmp(argv[3], "early") == 0, left = strcmp(argv[3], "left") == 0;
     revokes = strcmp(argv[3], "revoke") == 0;
     asks_for_lines = strcmp(argv[3], "lines") == 0;
+    sends_sizes = strcmp(argv[3], "sizes") == 0;
+    sends_lingering = strcmp(argv[3], "linger") == 0;
     stores_holes = strcmp(argv[3], "sparse") == 0;
     stores_false = strcmp(argv[3], "false") == 0;
     stores_changing = strcmp(argv[3], "changing") == 0;
@@ -524,6 +590,7 @@ int main(int argc, char **argv)
     if (rogue) {
         dice.state = rz_mix(strtoull(argv[1], NULL, 10), own_rank);
         link_fd = dup(atoi(fd)); /* the library closes its own */
+        daemon_pid = getppid();
         alarm(ALIVE_S);
     }
     if (early && rogue) {

@@ -25,8 +25,8 @@ DAEMONS = r"(?m)^.*(?:assertion failed|Sanitizer|runtime error|node \d+ (?:has )
 
 
 class Rogues(rig.LaunchTest):
-    def one(self, seed, when, environment=None, scheme="buddy", **options):
-        words = ["-n", "6", "--nodes", "3", "--oversubscribe", "--hb-timeout", "5s", "--checkpoint", scheme, rig.program("rogue"),
+    def one(self, seed, when, environment=None, scheme="buddy", timeout="5s", **options):
+        words = ["-n", "6", "--nodes", "3", "--oversubscribe", "--hb-timeout", timeout, "--checkpoint", scheme, rig.program("rogue"),
                  str(seed), str(OPTIONS.messages), when]
         result = self.run_it(*words, environment=environment, **options)
         told = f"{' '.join([rig.RZRUN, *words])}: status {result.status}\n{result.out}{result.err[-3000:]}"
@@ -81,6 +81,13 @@ class Rogues(rig.LaunchTest):
             resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
         result = self.one(1, "lines", preexec_fn=few)
         self.assertNotIn("its daemon", result.err)
+
+    def test_groups_that_grow_before_they_are_refused(self):
+        self.one(1, "sizes")
+
+    def test_checkpoint_pieces_whose_close_waits(self):
+        """A daemon that waits with them is taken for failed."""
+        self.one(1, "linger", timeout="1s")
 
     def pieces(self, when, told, environment=None):
         for scheme in "buddy", "xor:2":

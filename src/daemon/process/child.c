@@ -26,6 +26,15 @@ bool rz_child_is_current(const struct rz_child *p)
     return member->node == own->job.node && member->incarnation == p->incarnation;
 }
 
+bool rz_child_record_once(const struct rz_child *p, uint32_t *recorded, uint32_t epoch)
+{
+    if (epoch <= *recorded || epoch > p->all->own->membership.epoch) {
+        return false;
+    }
+    *recorded = epoch;
+    return true;
+}
+
 uint64_t rz_child_waited_ns(const struct rz_child *p)
 {
     return p->share.waits ? rz_waits_waited_ns(p->share.waits, rz_clock_now()) : RZ_WAITED_UNKNOWN;

@@ -71,6 +71,8 @@ struct rz_child {
     struct rz_run_look run;
     uint32_t reached_epoch;
     enum rz_recover_phase reached_phase;
+    /* The last epochs of which it was recorded that it is at the start, and has its piece. */
+    uint32_t start_recorded, restored_recorded;
     struct rz_child_share share;
     struct rz_link_peer link;
     uint8_t *ep_address;
@@ -102,6 +104,11 @@ struct rz_child *rz_child_of(const struct rz_children *children, uint32_t rank);
 
 /* Whether it is the incarnation of its slot that was agreed on, not an older one. */
 bool rz_child_is_current(const struct rz_child *process);
+
+/* Whether that is not recorded yet for this epoch, which has begun; *recorded: the last one for
+ * which it is, now this one. What a process says is recorded once: rzrun may not read, and what is
+ * for it stays here. */
+bool rz_child_record_once(const struct rz_child *process, uint32_t *recorded, uint32_t epoch);
 
 /* For how long its calls have waited since it joined; RZ_WAITED_UNKNOWN: it has not, or its MPI is
  * another one. */

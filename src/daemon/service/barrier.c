@@ -93,6 +93,9 @@ static bool on_reached(void *arg, struct rz_child *p, const struct rz_link_messa
     }
     if (p->reached_phase == RZ_PHASE_ENTER) {
         p->restoring = false;
+    }
+    if (p->reached_phase == RZ_PHASE_ENTER &&
+        rz_child_record_once(p, &p->start_recorded, reached->epoch)) {
         rz_report_event(&own->report, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_AT_START,
                                                                 .epoch = reached->epoch,
                                                                 .rank = p->rank,

@@ -135,6 +135,13 @@ static void member_remove(struct member **at)
     free(member);
 }
 
+/* What the core knows of this number may be nothing, or another group: it has refused the processes
+ * of this node, which are not told yet, or it has forgotten theirs. NULL: there is none here. */
+static bool has_size(const struct group *group, uint32_t n)
+{
+    return !group || group->n == n;
+}
+
 static struct group *enter(struct rz_groups *groups, const struct rz_link_group_arrive *arrive,
                            uint32_t n, bool votes)
 {
@@ -316,7 +323,8 @@ static bool arrives(struct rz_groups *groups, struct rz_child *p, struct line *l
         return false;
     }
     bool known = rz_view_change_look_for(groups->view_change.embedded.state, arrive->group, &look);
-    if (known && (look.n != n || memcmp(look.processes, items, n * sizeof(*items)) != 0)) {
+    if (!has_size(group_of(groups, arrive->group), n) ||
+        (known && (look.n != n || memcmp(look.processes, items, n * sizeof(*items)) != 0))) {
         refuse_others(p, line, arrive->group);
         free(items);
         return true;
@@ -695,15 +703,16 @@ void rz_groups_close(struct rz_groups *groups)
 
 bool rz_groups_at(const struct rz_groups *groups, uint32_t i, struct rz_groups_look *look)
 {
-    const struct group *group = groups->groups;
-    while (group && (group->votes || i-- > 0)) {
-        group = group->next;
+    for (const struct group *group = groups->groups; group; group = group->next) {
+        if (group->votes ||
+            !rz_view_change_look_for(groups->view_change.embedded.state, group->number,
+                                     &look->view_change) ||
+            !has_size(group, look->view_change.n) || i-- > 0) {
+            continue;
+        }
+        look->name = group->name;
+        look->events = group->events;
+        return true;
     }
-    if (!group || !rz_view_change_look_for(groups->view_change.embedded.state, group->number,
-                                           &look->view_change)) {
-        return false;
-    }
-    look->name = group->name;
-    look->events = group->events;
-    return true;
+    return false;
 }

@@ -229,11 +229,11 @@ bool store_piece(struct rz_store *store, uint32_t rank, const struct rz_link_sto
 {
     const struct rz_membership *membership = &store->own->membership;
     if (told->epoch != store->epoch || told->epoch != membership->epoch || membership->ending) {
-        close(fd);
+        rz_prompt_close(fd);
         return true;
     }
     if (!may_store(store, rank, told->number) || !rz_memory_holds(fd, told->bytes)) {
-        close(fd);
+        rz_prompt_close(fd);
         return false;
     }
     rz_kill_here(RZ_KILL_PIECE_CAME);

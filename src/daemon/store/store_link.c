@@ -75,6 +75,9 @@ static bool on_restored(void *arg, struct rz_child *p, const struct rz_link_mess
     const struct rz_link_restored *restored = &message->restored;
     (void)arg, (void)fd;
     char note[32];
+    if (!rz_child_record_once(p, &p->restored_recorded, restored->epoch)) {
+        return true;
+    }
     if (p->piece_source == RZ_STORE_FROM_FILE) {
         snprintf(note, sizeof(note), "file");
     } else if (p->piece_source == RZ_STORE_FROM_PARITIES) {

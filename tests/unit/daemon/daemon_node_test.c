@@ -346,6 +346,29 @@ static void a_process_that_stores_a_piece_lives(void **state)
     fake_end(&job, 0);
 }
 
+static uint32_t count_events(const struct fake_job *job, uint32_t rank, uint32_t kind)
+{
+    uint32_t n = 0;
+    for (const struct fake_message *m = job->node[0].first; m; m = m->next) {
+        n += m->message.type == RZ_LAUNCH_EVENT && m->message.event.kind == kind &&
+             m->message.event.rank == rank;
+    }
+    return n;
+}
+
+/* The launcher may not read: what waits for it must be little. */
+static void what_a_process_says_again_is_recorded_once(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 2, ARGUMENTS(TEST_HELPER, "join", "enter", "if:1", "again:300", "abort:5"));
+    free(fake_await(&job, RZ_LAUNCH_ABORTED));
+    assert_int_equal(count_events(&job, 1, RZ_EVENT_RECORD_AT_START), 1);
+    assert_int_equal(count_events(&job, 1, RZ_EVENT_RECORD_RESTORED), 1);
+    fake_end(&job, 0);
+}
+
 /* The question waits until it is clear that there will never be an endpoint address. */
 static void a_process_that_asks_for_an_ended_rank_is_answered(void **state)
 {
@@ -727,6 +750,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(a_process_that_stores_wrong_pieces_fails_alone, nothing_left),
         cmocka_unit_test_teardown(a_process_that_stores_a_piece_lives, nothing_left),
         cmocka_unit_test_teardown(a_process_that_closes_its_link_fails_alone, nothing_left),
+        cmocka_unit_test_teardown(what_a_process_says_again_is_recorded_once, nothing_left),
         cmocka_unit_test_teardown(a_process_that_asks_for_an_ended_rank_is_answered, nothing_left),
         cmocka_unit_test_teardown(to_be_killed_before_hello_is_a_failure, nothing_left),
         cmocka_unit_test_teardown(a_killed_rank_comes_again_in_a_new_epoch, nothing_left),

@@ -58,6 +58,7 @@
  *   imaged:N        attempt N has ended here with image N
  *   unwished:N      exits with 81 if snapshot N is wanted before image N - 1 is committed
  *   unsaved         this process cannot be saved
+ *   again:N         says N times that it is at the start and has its piece, of several epochs
  *   mark            writes the line "marked OUT ERROR": the places of its output
  *   begin-at:N      standard output begins at place N, and standard error, too
  *
@@ -598,6 +599,18 @@ static void abort_job(uint32_t code)
     serve();
 }
 
+static void say_again(uint32_t times)
+{
+    for (uint32_t i = 0; i < times; i++) {
+        const struct rz_link_message reached = {.type = RZ_LINK_REACHED,
+                                                .reached = {.epoch = i % 3, .phase = i % 2}};
+        const struct rz_link_message restored = {.type = RZ_LINK_RESTORED,
+                                                 .restored = {.epoch = i % 3, .generation = i}};
+        rz_assert(rz_link_send(helper_link, &reached, -1) == RZ_OK);
+        rz_assert(rz_link_send(helper_link, &restored, -1) == RZ_OK);
+    }
+}
+
 /* Of a piece of one page of zeros. */
 static uint64_t hash_of_zeros(void)
 {
@@ -727,6 +740,8 @@ static bool do_snapshot_word(const char *word, uint32_t number)
         }
     } else if (strcmp(word, "unrestored") == 0) {
         say_unrestored();
+    } else if (strcmp(word, "again") == 0) {
+        say_again(number);
     } else if (strcmp(word, "unsaved") == 0) {
         refuse_saving();
     } else if (strcmp(word, "mark") == 0) {
