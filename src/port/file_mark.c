@@ -522,10 +522,20 @@ static bool give_name_back(const char *old, const char *now)
     return given;
 }
 
+static bool carries_name(const struct rz_file_mark *mark, const char *name)
+{
+    struct rz_file_mark now;
+    int fd = open_marked(name, O_PATH, 0);
+    bool has = fd >= 0 && identify(fd, &now) && same_file(mark, &now);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return has;
+}
+
 static enum rz_file_mark_result restore_name(const struct rz_file_mark *mark, bool change)
 {
     char to[RZ_FILE_PATH_BYTES];
-    struct rz_file_mark now;
     if (is_elsewhere(mark)) {
         return RZ_FILE_AS_MARKED;
     }
@@ -533,15 +543,11 @@ static enum rz_file_mark_result restore_name(const struct rz_file_mark *mark, bo
         return RZ_FILE_CLOSED;
     }
     snprintf(to, sizeof(to), "%.*s", (int)mark->content_length, (const char *)mark->content);
-    int fd = open_marked(to, O_PATH, 0);
-    bool there = fd >= 0 && identify(fd, &now) && same_file(mark, &now);
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (!there) {
+    if (!carries_name(mark, to)) {
         return RZ_FILE_AS_MARKED; /* it has got a third name, or is gone */
     }
-    return !change || give_name_back(mark->path, to) ? RZ_FILE_CUT : RZ_FILE_CLOSED;
+    bool given = !change || give_name_back(mark->path, to);
+    return given || !carries_name(mark, to) ? RZ_FILE_CUT : RZ_FILE_CLOSED;
 }
 
 enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, uint64_t round)

@@ -418,6 +418,17 @@ class State(Rewind):
             with self.subTest("any moment", mode=mode):
                 self.restored(mode, kill=None, options=(*BY_CALL, "--inject", "kill rank 1 at 300ms"))
 
+    def test_all_ranks_lose_their_node(self):
+        # No other node has ranks. All know the marks, and those restore that get the ranks.
+        modes = "turned-large,appended,counter,in-place,created,together"
+        for time in (150, 330):
+            with self.subTest(time):
+                folder = self.own_folder()
+                result = self.job("--ppn", "3", self.PROGRAM, modes, "200", folder, ranks=3, nodes=3,
+                                  options=(*EVERY, "--inject", f"kill node 0 at {time}ms"))
+                undisturbed = self.job(self.PROGRAM, modes, "200", self.own_folder(), options=(), ranks=3, nodes=1)
+                self.assertEqual(sorted(result.out.splitlines()), sorted(undisturbed.out.splitlines()))
+
     def test_what_is_written_again_is_read(self):
         # It is newer than the restoration. What was appended is cut off, and is no news.
         for kill, how in self.CHANGED[:3]:

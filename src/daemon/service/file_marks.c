@@ -269,6 +269,15 @@ static struct file_mark *find_mark(const struct rz_file_marks *marks, uint32_t r
     return mark;
 }
 
+/* Another node has it from the owner, too, which has failed, as this one will hear: then all nodes
+ * had no ranks, and have got it. */
+static void own_mark(const struct rz_file_marks *marks, struct file_mark *mark, rz_id owner)
+{
+    rz_id own = marks->own->job.node;
+    mark->by_all = mark->by_all || (owner != mark->owner && owner != own && mark->owner != own);
+    mark->owner = mark->by_all ? own : owner;
+}
+
 /* One that is known already keeps the least length, and the first content: it was made again after
  * a failure, or the file was changed further. */
 static struct file_mark *put_mark(struct rz_file_marks *marks, uint32_t rank, uint64_t moment,
@@ -284,7 +293,7 @@ static struct file_mark *put_mark(struct rz_file_marks *marks, uint32_t rank, ui
             mark->file.bytes = file->bytes;
         }
         mark->file.flags |= file->flags & ~(uint32_t)(had ? RZ_FILE_UNREAD : 0);
-        mark->owner = mark->by_all ? mark->owner : owner;
+        own_mark(marks, mark, owner);
         if (!had) {
             keep_content(marks, mark, file);
         }
@@ -511,37 +520,19 @@ static void on_file_mark_kept(void *arg, rz_id from, const struct rz_overlay_mes
     }
 }
 
-/* Two processes may write back the same content, but not give the same names back, so one node is
- * responsible: the owner, or one of all that are. */
-static bool is_responsible(const struct rz_file_marks *marks, const struct file_mark *mark)
-{
-    const struct rz_own_node *own = marks->own;
-    rz_id first = 0;
-    if (mark->owner != own->job.node) {
-        return false;
-    }
-    while (first < own->job.node && (!may_keep(marks, first) || !has_ranks(marks, first))) {
-        first++;
-    }
-    return !mark->by_all || first == own->job.node;
-}
-
 /* A rank of this node restores its own; those of a rank of another node the first process that
- * asks. One process gets all of a rank, and brings them in order. One that begins at its start
- * restores nothing, and is told of its own. */
+ * asks. One process gets all of a rank, and brings them in order: two may write back the same
+ * content, but not give the same names back. So the owner gives them out, and where all nodes are
+ * owners, the one that has the rank now. One that begins at its start restores nothing, and is told
+ * of its own. */
 static bool is_for(struct rz_file_marks *marks, const struct file_mark *mark,
                    const struct rz_child *p, const struct rz_link_file_mark_ask *asked)
 {
     struct rank_marks *of = &marks->ranks[mark->rank];
     bool here = marks->own->membership.slots[mark->rank].node == marks->own->job.node;
-    if (asked->since == 0) {
-        return mark->rank == p->rank;
-    }
-    if (!is_responsible(marks, mark)) {
-        return false;
-    }
-    if (here) {
-        return mark->rank == p->rank;
+    bool gives = mark->by_all ? here : mark->owner == marks->own->job.node || asked->since == 0;
+    if (!gives || here || asked->since == 0) {
+        return gives && mark->rank == p->rank;
     }
     if (of->given < asked->epoch) {
         of->given = asked->epoch;
