@@ -24,7 +24,8 @@ BAD = [
     ("a newcomer among them", "newcomer"), ("the inviter has failed", "inviter"), ("the daemon is the judge", "judge"),
     ("accused by three others", "accused"), ('set(one, "verdict", state);', "verdict"),
     ("carries out errands", "errands"), ("static void say_farewell(void);", "farewell"), ("mpicc and its kin", "kin"), ("the how-manieth time", "how-manieth"),
-    ("a hosted core", "hosted"), ("a spoilt piece", "spoilt"), ("a piece_filed", "_filed"), ("a process who fails", "process who"), ("the rank whom it watches", "rank whom"),
+    ("a hosted core", "hosted"), ("a spoilt piece", "spoilt"), ("a piece_filed", "_filed"),
+    ("a process who fails", "process who"), ("the rank whom it watches", "rank whom"),
 ]
 GOOD = [
     "a process whose parent has failed", "no room for another one", "there is room that it needs", "the heartbeat of their observer", "its kind",

@@ -387,16 +387,28 @@ static void opening_changes(int folder, const char *path, const struct stat *st,
     note_changed(&mark, told && !(mark.flags & RZ_FILE_EMPTIED));
 }
 
+/* The next image knows the file under the name that it has then. */
+static void follow_name(const struct rz_file_mark *mark)
+{
+    uint32_t i = index_of(mark);
+    char *path = i < marks.n ? strndup((const char *)mark->content, mark->content_length) : NULL;
+    if (path) {
+        free((char *)marks.closed[i].path);
+        marks.closed[i].path = path;
+    }
+}
+
 /* A large one gets its name back. What was made since the snapshot had none. */
 static void opening_renames(const struct rz_file_names *names, const struct stat *st)
 {
     struct rz_file_mark mark;
     char name[RZ_FILE_PATH_BYTES];
-    if (!marks.active || st->st_size <= RZ_FILE_CONTENT_MAX ||
-        !rz_file_mark_rename(names, &mark, name, marks.content)) {
+    if (!marks.active || !rz_file_mark_rename(names, &mark, name, marks.content)) {
         return;
     }
-    if (!(mark.flags & RZ_FILE_LOCAL) || mark.made_ns <= marks.moment_ns) {
+    follow_name(&mark);
+    if (st->st_size > RZ_FILE_CONTENT_MAX &&
+        (!(mark.flags & RZ_FILE_LOCAL) || mark.made_ns <= marks.moment_ns)) {
         tell_mark(marks.moment, &mark);
         rz_kill_here(RZ_KILL_FILE_KEPT);
     }

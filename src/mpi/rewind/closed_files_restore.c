@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "port/file_mark.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,42 @@ uint64_t rz_closed_files_round(const struct rz_link *link, uint32_t epoch)
     return rz_mix(rz_link_info(link)->self.job, epoch) | 1;
 }
 
+/* An older one is of the name that the file had at the snapshot. */
+static bool was_renamed_before(struct known_mark *const *all, size_t n, size_t i)
+{
+    const struct rz_file_mark *mark = &all[i]->mark, *older;
+    for (size_t k = i + 1; k < n; k++) {
+        older = &all[k]->mark;
+        if (older->flags & RZ_FILE_RENAMED && older->inode == mark->inode &&
+            older->made_ns == mark->made_ns && older->device == mark->device) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether nothing has its name now, on this host. */
+static bool is_missing(const struct rz_file_mark *mark)
+{
+    uint64_t inode, made_ns;
+    return (mark->host == rz_file_mark_host() || !(mark->flags & RZ_FILE_LOCAL)) &&
+           !rz_file_mark_named(mark->path, &inode, &made_ns) && errno == ENOENT;
+}
+
+/* When the names are given back: one that had a file at the snapshot has none now, which the
+ * program would find missing. */
+static bool misses_name(struct known_mark *const *all, size_t n, char *why, size_t max)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct rz_file_mark *mark = &all[i]->mark;
+        if (mark->flags & RZ_FILE_RENAMED && is_missing(mark) && !was_renamed_before(all, n, i)) {
+            snprintf(why, max, "%s, which was renamed after it, is gone", mark->path);
+            return true;
+        }
+    }
+    return false;
+}
+
 rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64_t since, char *why,
                                     size_t max)
 {
@@ -204,7 +241,7 @@ rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64
             return RZ_ERR_UNSUPPORTED;
         }
     }
-    return RZ_OK;
+    return misses_name(all, n, why, max) ? RZ_ERR_UNSUPPORTED : RZ_OK;
 }
 
 /* The program finds it as it has left it. What it had not read it writes again as it did before. */
