@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 /* More than is kept of a file. */
@@ -406,6 +407,57 @@ static void step_turned_elsewhere(int step)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Appended to under another name, which it has for so long. */
+static void make_claimed_large(void)
+{
+    put_first(path_of("claimed"), sizeof(numbers), 0);
+}
+
+static void step_claimed_large(int step)
+{
+    char claimed[4096];
+    snprintf(claimed, sizeof(claimed), "%s", path_of("claimed-busy"));
+    need(rename(path_of("claimed"), claimed) == 0, "claimed");
+    FILE *file = fopen(claimed, "a");
+    need(file && fwrite(&step, sizeof(step), 1, file) == 1 && fclose(file) == 0, "claimed");
+    need(rename(claimed, path_of("claimed")) == 0, "claimed");
+}
+
+static void end_claimed_large(void)
+{
+    int last = -1;
+    FILE *file = fopen(path_of("claimed"), "r");
+    need(file && fseek(file, -(long)sizeof(int), SEEK_END) == 0 &&
+             fread(&last, sizeof(last), 1, file) == 1,
+         "claimed");
+    say("claimed large: %ld bytes, last %d\n", ftell(file), last);
+    fclose(file);
+}
+
+/* The last result but one has another name. The program would stop if a rename failed. */
+static void make_kept_before(void)
+{
+    put_first(path_of("result"), sizeof(numbers), -1);
+    put_first(path_of("result-before"), sizeof(numbers), -2);
+}
+
+static void step_kept_before(int step)
+{
+    char result[4096], other[4096];
+    snprintf(result, sizeof(result), "%s", path_of("result"));
+    snprintf(other, sizeof(other), "%s", path_of("result-new"));
+    put_first(other, sizeof(numbers), step);
+    need(rename(result, path_of("result-before")) == 0, "result");
+    nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL); /* most failures come here */
+    need(rename(other, result) == 0, "result-new");
+}
+
+static void end_kept_before(void)
+{
+    int last = first_of(path_of("result"));
+    say("kept before: %d %d\n", first_of(path_of("result-before")), last);
+}
+
 /* One writes anew, then all read: so it is again after a restoration. A log grows, and is read. */
 static void step_rewritten(int step)
 {
@@ -493,6 +545,8 @@ const struct mode undone_modes[] = {
     {"replaced-large", make_replaced_large, step_replaced_large, NULL},
     {"turned-large", make_turned_large, step_turned_large, end_turned_large},
     {"turned-elsewhere", make_turned_elsewhere, step_turned_elsewhere, NULL},
+    {"claimed-large", make_claimed_large, step_claimed_large, end_claimed_large},
+    {"kept-before", make_kept_before, step_kept_before, end_kept_before},
     {"rewritten", NULL, step_rewritten, NULL},
     {"removed-small", make_removed_small, step_removed_small, end_removed_small},
     {NULL, NULL, NULL, NULL},

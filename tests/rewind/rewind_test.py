@@ -410,11 +410,13 @@ class State(Rewind):
     def test_large_files_get_their_names_back(self):
         # Whoever has renamed them. A rank also fails between two renames, of which the others know nothing.
         for kill, how in (*self.CHANGED[:3], ("file-kept:7@0", {}), ("file-kept:30@0", {"nodes": 3})):
-            for mode in ("turned-large", "turned-elsewhere"):
+            for mode in ("turned-large", "turned-elsewhere", "claimed-large"):
                 with self.subTest(kill, mode=mode):
                     result = self.restored(mode, kill=kill, **how)
                     self.assertNotIn("cannot continue", result.err)
-        for mode in ("turned-large", "turned-elsewhere"):
+            with self.subTest(kill, mode="kept-before"):
+                self.restored("kept-before", kill=kill, **how)  # from its start if its image has a name that is missing now
+        for mode in ("turned-large", "turned-elsewhere", "kept-before"):
             with self.subTest("any moment", mode=mode):
                 self.restored(mode, kill=None, options=(*BY_CALL, "--inject", "kill rank 1 at 300ms"))
 
