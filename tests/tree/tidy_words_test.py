@@ -89,7 +89,8 @@ class TidyWords(unittest.TestCase):
             self.assertEqual(self.breaches(path, "somebody was accused"), [])
 
     def test_the_whole_of_tidy_refuses_a_bad_tree(self):
-        os.makedirs(f"{self.root}/docs")
+        os.makedirs(f"{self.root}/docs/decisions")
+        open(f"{self.root}/docs/decisions/README.md", "x").close()
         with open(f"{self.root}/{PAGE}", "w") as file:
             file.write("# A page\n\nA process who fails.\n")
         self.tidy.breaches.clear()
