@@ -14,6 +14,17 @@
 enum { MANY = 400000, MANY_S = 2 };
 
 static rz_status_t answer;
+static uint32_t asked; /* processes, of the request that was sent to the daemon */
+
+/* In the place of the gateway's connection to its daemon. */
+void rz_gateway_send(struct rz_gateway *gateway, const struct rz_gateway_message *message)
+{
+    (void)gateway;
+    assert_int_equal(message->type, RZ_GATEWAY_SPAWN);
+    assert_int_equal(message->spawn.question, 7);
+    assert_true(message->spawn.commands_length > 0);
+    asked = message->spawn.count;
+}
 
 static void spawned(struct rz_gateway *gateway, uint64_t question, rz_status_t status,
                     uint32_t world)
@@ -65,9 +76,28 @@ static void test_too_many_texts_are_refused_soon(void **state)
     rz_spawn_request_clear(&request);
 }
 
+static void test_a_whole_request_is_sent(void **state)
+{
+    static struct rz_gateway_process process;
+    struct rz_gateway gateway = {.processes = &process, .n_processes = 1};
+    struct rz_spawn_request request = {.question = 7};
+    (void)state;
+    for (uint32_t i = 1; i <= 2; i++) {
+        struct rz_spawn_request_command *command = rz_spawn_request_add(&request);
+        command->maxprocs = i;
+        rz_spawn_request_set_text(&command->directory, "/");
+        rz_spawn_request_add_text(&command->arguments, "/bin/true");
+    }
+    rz_spawn_request_send(&gateway, &request);
+    assert_int_equal(asked, 3);
+    rz_spawn_request_clear(&request);
+    assert_int_equal(request.n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts_are_kept_in_order),
+                                       cmocka_unit_test(test_a_whole_request_is_sent),
                                        cmocka_unit_test(test_too_many_texts_are_refused_soon)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
