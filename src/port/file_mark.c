@@ -276,7 +276,7 @@ static bool remove_marked(const char *path)
     return done;
 }
 
-static bool same_file(const struct rz_file_mark *a, const struct rz_file_mark *b)
+bool rz_file_mark_same(const struct rz_file_mark *a, const struct rz_file_mark *b)
 {
     return a->inode == b->inode &&
            (a->made_ns == b->made_ns || a->made_ns == 0 || b->made_ns == 0) &&
@@ -436,7 +436,7 @@ static bool may_get_content(int fd, const struct rz_file_mark *mark, uint64_t ro
     if (!identify(fd, &now) || fstat(fd, &st) != 0) {
         return false;
     }
-    if (same_file(mark, &now)) {
+    if (rz_file_mark_same(mark, &now)) {
         return true;
     }
     bool succeeded = mark->flags & RZ_FILE_SUCCEEDED;
@@ -526,7 +526,7 @@ static bool carries_name(const struct rz_file_mark *mark, const char *name)
 {
     struct rz_file_mark now;
     int fd = open_marked(name, O_PATH, 0);
-    bool has = fd >= 0 && identify(fd, &now) && same_file(mark, &now);
+    bool has = fd >= 0 && identify(fd, &now) && rz_file_mark_same(mark, &now);
     if (fd >= 0) {
         close(fd);
     }
@@ -576,7 +576,7 @@ enum rz_file_mark_result rz_file_mark_restore(const struct rz_file_mark *mark, u
     }
     /* One that another process has made again meanwhile is another one, and yet the same. */
     bool restored = fstat(fd, &st) == 0 && is_of_round(&st, round);
-    bool same = identify(fd, &now) && (same_file(mark, &now) || restored);
+    bool same = identify(fd, &now) && (rz_file_mark_same(mark, &now) || restored);
     bool older = restored && in_ns(&st.st_mtim) < (created ? mark->made_ns : mark->changed_ns);
     bool elsewhere = is_elsewhere(mark);
     /* Where there was none another one does no harm to an image, but a program may find it. */

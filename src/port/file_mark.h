@@ -84,6 +84,9 @@ struct rz_file_names {
 bool rz_file_mark_rename(const struct rz_file_names *names, struct rz_file_mark *mark,
                          char path[RZ_FILE_PATH_BYTES], uint8_t content[RZ_FILE_PATH_BYTES]);
 
+/* Whether they are of the same file: the number of the device counts on one host alone. */
+bool rz_file_mark_same(const struct rz_file_mark *a, const struct rz_file_mark *b);
+
 /* Which file has that name, which is no link: its inode, and when it was made (0: its file system
  * does not say). False: errno says why there is none. */
 bool rz_file_mark_named(const char *path, uint64_t *inode, uint64_t *made_ns);

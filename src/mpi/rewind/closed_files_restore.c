@@ -180,11 +180,9 @@ uint64_t rz_closed_files_round(const struct rz_link *link, uint32_t epoch)
 /* An older one is of the name that the file had at the snapshot. */
 static bool was_renamed_before(struct known_mark *const *all, size_t n, size_t i)
 {
-    const struct rz_file_mark *mark = &all[i]->mark, *older;
     for (size_t k = i + 1; k < n; k++) {
-        older = &all[k]->mark;
-        if (older->flags & RZ_FILE_RENAMED && older->inode == mark->inode &&
-            older->made_ns == mark->made_ns && older->device == mark->device) {
+        const struct rz_file_mark *older = &all[k]->mark;
+        if (older->flags & RZ_FILE_RENAMED && rz_file_mark_same(older, &all[i]->mark)) {
             return true;
         }
     }
