@@ -71,6 +71,8 @@ def datagrams(n, places):
 def heartbeats(n, places):
     wire, out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     wire.bind(("eth0", 0))
+    out.bind(("", 0))
+    own = struct.pack("!H", out.getsockname()[1])
     heard, end = 0, time.monotonic() + HEARD_WITHIN_S
     while heard < n and time.monotonic() < end:
         if not select.select([wire], [], [], 1)[0]:
@@ -78,9 +80,11 @@ def heartbeats(n, places):
         packet, come = wire.recvfrom(65536)
         if come[2] != socket.PACKET_OUTGOING or len(packet) < HEADERS or packet[12:14] != b"\x08\0" or packet[23] != UDP:
             continue
+        if packet[34:36] == own:
+            continue
         there = socket.inet_ntoa(packet[30:34]), struct.unpack("!H", packet[36:38])[0]
         payload = packet[HEADERS:HEADERS - 8 + struct.unpack("!H", packet[38:40])[0]]
-        if there in places:
+        if there in places and payload:
             heard += 1
             at = random.randrange(len(payload))
             for again in (payload, payload, payload[:at] + bytes([payload[at] ^ 1]) + payload[at + 1:], payload[:at], payload + b"x"):
