@@ -35,3 +35,9 @@ mpi_run(nodes coll_communicates RZRUN -n 5 --nodes 2)
 mpi_run(fatal coll_communicates RZRUN -n 3 ARGS fatal)
 set_tests_properties(coll_communicates_fatal PROPERTIES PASS_REGULAR_EXPRESSION
                      "MPI_Iprobe at rank [012]: a reduction function [(]MPI_Op_create[)] must not communicate")
+
+# Thousands under way at once.
+mpi_program(coll_pending)
+mpi_run(one_node coll_pending RZRUN -n 4)
+mpi_run(nodes coll_pending RZRUN -n 4 --nodes 2)
+mpi_run(least coll_pending RZRUN -n 3 --nodes 2 -x RZ_BOUNDS=least)

@@ -54,7 +54,7 @@ struct rz_schedule {
     bool part;                      /* of a call that makes a communicator */
     struct rz_uniform_results *row; /* of a persistent operation: its own row of results */
     struct rz_uniform_result result;
-    struct rz_request *request; /* of a non-blocking uniform operation */
+    struct rz_request *request; /* of a non-blocking operation that has begun, else NULL */
     bool told; /* its local result was proposed; the agreement's decision ends it */
     uint64_t operation;
     struct rz_participation participation;
@@ -189,6 +189,7 @@ static inline int schedule_new(struct rz_comm *comm, uint64_t operation, int tag
     made->uniform = uniform;
     made->part = false;
     made->row = NULL;
+    made->request = NULL;
     *schedule = made;
     return MPI_SUCCESS;
 }
@@ -297,6 +298,18 @@ static void gave_up(struct rz_pending *pending)
         (struct rz_schedule *)(void *)((char *)pending - offsetof(struct rz_schedule, pending)));
 }
 
+/* The request is polled when one of the messages that were just begun, from `first` on, completes.
+ */
+static void poll_for_messages(struct rz_schedule *schedule, size_t first)
+{
+    for (size_t i = first; i < schedule->pending.n; i++) {
+        struct rz_request *message = schedule->pending.request[i];
+        if (!message->complete) {
+            rz_request_part_of(message, schedule->request);
+        }
+    }
+}
+
 static void begin_message(struct rz_schedule *schedule, const struct step *step)
 {
     bool sends = step->kind == STEP_SEND;
@@ -308,12 +321,16 @@ static void begin_message(struct rz_schedule *schedule, const struct step *step)
                                            .tag = schedule->pending.tag,
                                            .comm = step->comm,
                                            .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE};
+    size_t begun = schedule->pending.n;
     if (!pending_reserve(schedule)) {
         rz_pending_give_up(&schedule->pending, MPI_ERR_NO_MEM);
     } else if (sends) {
         rz_pending_send(&schedule->pending, &message);
     } else {
         rz_pending_recv(&schedule->pending, &message);
+    }
+    if (schedule->request) {
+        poll_for_messages(schedule, begun);
     }
 }
 
@@ -605,7 +622,6 @@ static void result_ended(struct rz_uniform_result *result)
     rz_request_complete(schedule->request, result->error);
 }
 
-/* Poll function of the active request. */
 static void schedule_poll(struct rz_request *request)
 {
     struct rz_schedule *schedule = request->state;
@@ -678,6 +694,7 @@ static const struct rz_request_class schedule_class = {
     .waited_for = true,
     .start = schedule_restart,
     .poll = schedule_poll,
+    .polled_for_parts = true,
     .abandon = schedule_abandon,
     .waits_for = schedule_waits_for,
     .destroy = schedule_destroy,

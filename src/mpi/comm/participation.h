@@ -31,10 +31,14 @@ struct rz_question {
     int tag;
 };
 
-/* The lists of one communicator; empty when zeroed. */
+/* The lists of one communicator; empty when zeroed. Of thousands of operations under way each must
+ * be found by its tag: then they are in many lists. */
 struct rz_participations {
-    struct rz_participation *first;
-    struct rz_question *questions; /* about operations under way */
+    struct rz_participation *first;  /* all operations under way; or one that stands for `lists` */
+    struct rz_participation **lists; /* owned; operations by their tags, or NULL */
+    uint32_t n_lists;                /* a power of two, or 0 */
+    uint32_t n;                      /* operations in `lists` */
+    struct rz_question *questions;   /* about operations under way */
     /* in operations under way: `process` sends nothing more in `context` */
     struct rz_question *absences;
 };
@@ -69,7 +73,7 @@ void rz_participation_miss(struct rz_participations *all, const struct rz_questi
 bool rz_participation_misses(const struct rz_participations *all,
                              const struct rz_question *absence);
 
-/* Drops all questions and absences; no process is answered any more. */
+/* The communicator ends: drops all; no process is answered any more. */
 void rz_participations_forget(struct rz_participations *all);
 
 #endif

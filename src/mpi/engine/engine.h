@@ -70,6 +70,7 @@ struct rz_engine {
     struct rz_path paths[RZ_PATH_COUNT];
     struct rz_request *active; /* all requests that are not complete, newest first */
     struct rz_request *polled; /* those whose class has a poll function */
+    struct rz_request *woken;  /* a part of them has completed: to be polled once */
     uint64_t completions; /* grows with each completed request, and with each other event that a
                              call may wait for */
     uint64_t troubles;    /* grows with each request that gets an error */

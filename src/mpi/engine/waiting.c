@@ -203,6 +203,9 @@ void rz_engine_came_back(void)
 /* Whether all sources that can ring the doorbell are quiet, after it was prepared. */
 static bool nothing_new(void)
 {
+    if (rz_engine.woken) {
+        return false;
+    }
     for (int i = 0; i < RZ_PATH_COUNT; i++) {
         const struct rz_path *path = &rz_engine.paths[i];
         if (path->net && !path->ops->arm(path->net)) {

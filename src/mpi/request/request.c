@@ -44,6 +44,32 @@ struct rz_request *rz_request_new(const struct rz_request_class *class, struct r
     return request;
 }
 
+static void poll_link(struct rz_request **list, struct rz_request *request)
+{
+    request->poll_prev = NULL;
+    request->poll_next = *list;
+    if (request->poll_next) {
+        request->poll_next->poll_prev = request;
+    }
+    *list = request;
+    rz_work_set(RZ_WORK_POLL, true);
+}
+
+static void poll_unlink(struct rz_request **list, struct rz_request *request)
+{
+    *(request->poll_prev ? &request->poll_prev->poll_next : list) = request->poll_next;
+    if (request->poll_next) {
+        request->poll_next->poll_prev = request->poll_prev;
+    }
+    rz_work_set(RZ_WORK_POLL, rz_engine.polled || rz_engine.woken);
+}
+
+static void sleep_again(struct rz_request *request)
+{
+    request->flags &= ~(uint32_t)RZ_REQUEST_WOKEN;
+    poll_unlink(&rz_engine.woken, request);
+}
+
 void rz_request_activate(struct rz_request *request)
 {
     rz_assert(!request->active && !request->complete);
@@ -54,14 +80,17 @@ void rz_request_activate(struct rz_request *request)
         request->next->prev = request;
     }
     rz_engine.active = request;
-    if (request->class->poll) {
-        request->poll_prev = NULL;
-        request->poll_next = rz_engine.polled;
-        if (request->poll_next) {
-            request->poll_next->poll_prev = request;
-        }
-        rz_engine.polled = request;
-        rz_work_set(RZ_WORK_POLL, true);
+    if (request->class->poll && !request->class->polled_for_parts) {
+        poll_link(&rz_engine.polled, request);
+    }
+}
+
+static void poll_no_more(struct rz_request *request)
+{
+    if (request->flags & RZ_REQUEST_WOKEN) {
+        sleep_again(request);
+    } else if (!request->class->polled_for_parts) {
+        poll_unlink(&rz_engine.polled, request);
     }
 }
 
@@ -73,18 +102,32 @@ static void deactivate(struct rz_request *request)
         request->next->prev = request->prev;
     }
     if (request->class->poll) {
-        *(request->poll_prev ? &request->poll_prev->poll_next : &rz_engine.polled) =
-            request->poll_next;
-        if (request->poll_next) {
-            request->poll_next->poll_prev = request->poll_prev;
-        }
-        rz_work_set(RZ_WORK_POLL, rz_engine.polled != NULL);
+        poll_no_more(request);
+    }
+}
+
+void rz_request_part_of(struct rz_request *message, struct rz_request *whole)
+{
+    rz_assert(!message->complete && !message->state && whole->class->polled_for_parts);
+    message->flags |= RZ_REQUEST_PART;
+    message->state = whole;
+}
+
+/* Its first message may complete before it is active itself: what begins it looks at that. */
+static void wake(struct rz_request *whole)
+{
+    if (whole->active && !(whole->flags & RZ_REQUEST_WOKEN)) {
+        whole->flags |= RZ_REQUEST_WOKEN;
+        poll_link(&rz_engine.woken, whole);
     }
 }
 
 /* What few requests have ends with them. */
 static void complete_more(struct rz_request *request)
 {
+    if (request->flags & RZ_REQUEST_PART) {
+        wake(request->state);
+    }
     if (request->serial != 0 || request->flags & RZ_REQUEST_BSEND) {
         request->class->ended(request);
     }
@@ -109,7 +152,7 @@ void rz_request_complete(struct rz_request *request, int error)
     request->pending_error = MPI_SUCCESS;
     rz_engine.completions++;
     rz_engine.troubles += error != MPI_SUCCESS;
-    uint32_t more = request->flags & (RZ_REQUEST_BSEND | RZ_REQUEST_DETACHED);
+    uint32_t more = request->flags & (RZ_REQUEST_BSEND | RZ_REQUEST_DETACHED | RZ_REQUEST_PART);
     bool owns = request->packed || request->bounces;
     if (__builtin_expect(more != 0 || request->serial != 0 || owns, 0)) {
         complete_more(request);
@@ -236,6 +279,11 @@ static unsigned poll_requests(void)
     rz_engine.within++;
     for (struct rz_request *request = rz_engine.polled; request; request = next) {
         next = request->poll_next;
+        request->class->poll(request);
+    }
+    while (rz_engine.woken) {
+        struct rz_request *request = rz_engine.woken;
+        sleep_again(request);
         request->class->poll(request);
     }
     rz_engine.within--;

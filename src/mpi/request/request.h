@@ -35,6 +35,7 @@ struct rz_request_class {
     /* Called in each round of progress while active; calls rz_request_complete when done. May start
      * messages and look at its own requests; must not wait. */
     void (*poll)(struct rz_request *request);
+    bool polled_for_parts; /* only when one of its parts has completed (rz_request_part_of) */
 
     /* MPI_Cancel: best effort; completes the request with rz_status_set_cancelled if it worked. */
     void (*cancel)(struct rz_request *request);
@@ -85,7 +86,9 @@ enum rz_request_flags {
     RZ_REQUEST_CANCEL_DUE = 1 << 14, /* the receiver was asked whether the send can be cancelled */
     RZ_REQUEST_INQUIRED = 1 << 15,   /* its peer was asked about it (p2p/inquiry.h) */
     RZ_REQUEST_ANSWER_DUE = 1 << 16, /* a receive whose acknowledgement has not left yet (sync.h) */
-    RZ_REQUEST_SHARED = 1 << 17      /* rz_request_done and its like: never destroyed */
+    RZ_REQUEST_SHARED = 1 << 17,     /* rz_request_done and its like: never destroyed */
+    RZ_REQUEST_PART = 1 << 18,       /* `state` is the request that it is a part of */
+    RZ_REQUEST_WOKEN = 1 << 19       /* one of its parts has completed: it is in engine.woken */
 };
 
 struct rz_request {
@@ -93,12 +96,12 @@ struct rz_request {
     const struct rz_request_class *class;
     uint32_t flags;
     bool active, complete;
-    int error;                      /* MPI_SUCCESS or class, once complete */
-    MPI_Status status;              /* once complete; for a receive: source, tag, bytes */
-    struct rz_comm *comm;           /* retained; NULL: none */
-    void *state;                    /* belongs to the class */
-    struct rz_request *next, *prev; /* engine.active while active; the pool while free */
-    struct rz_request *poll_next, *poll_prev;
+    int error;                                /* MPI_SUCCESS or class, once complete */
+    MPI_Status status;                        /* once complete; for a receive: source, tag, bytes */
+    struct rz_comm *comm;                     /* retained; NULL: none */
+    void *state;                              /* belongs to the class */
+    struct rz_request *next, *prev;           /* engine.active while active; the pool while free */
+    struct rz_request *poll_next, *poll_prev; /* engine.polled or engine.woken */
 
     /* Point-to-point (p2p.c). */
     struct rz_match_entry match;   /* a receive: its key */
@@ -147,6 +150,10 @@ static inline void rz_request_init(struct rz_request *request, const struct rz_r
 }
 
 void rz_request_clear(struct rz_request *request);
+
+/* A message, not complete, is a part of `whole`: when it completes, whole is polled once. So what
+ * many pending operations cost in a round of progress is what of them has moved. */
+void rz_request_part_of(struct rz_request *message, struct rz_request *whole);
 
 /* From now on the engine polls the request, ends it at a roll-back, and waits for it in
  * finalize. */

@@ -609,10 +609,42 @@ static void a_question_is_kept_once_and_answered_at_the_end(void **state)
     assert_null(all.questions);
 }
 
+/* Many more than one list takes, ended in an order that has nothing to do with that of their
+ * beginning; a question about each third. */
+static void each_of_thousands_is_found(void **state)
+{
+    (void)state;
+    enum { N = 3000, STEP = 1009, ROUNDS = 2 };
+    static struct rz_participation one[N];
+    struct rz_participations all = {0};
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < N; i++) {
+            assert_null(rz_participation_find(&all, 2 * i));
+            rz_participation_begin(&all, &one[i], 2 * i);
+        }
+        for (int i = 0; i < N; i++) {
+            struct rz_question question = {.process = 1, .context = 1, .tag = 2 * i};
+            assert_ptr_equal(rz_participation_find(&all, 2 * i), &one[i]);
+            assert_null(rz_participation_find(&all, 2 * i + 1));
+            assert_true(i % 3 != 0 || !rz_participation_ask(&all, &question));
+        }
+        for (int i = 0; i < N; i++) {
+            int k = i * STEP % N;
+            struct rz_question *due = rz_participation_end(&all, &one[k]);
+            assert_int_equal(due != NULL, k % 3 == 0);
+            free(due);
+            assert_null(rz_participation_find(&all, 2 * k));
+        }
+        assert_null(all.lists);
+    }
+    rz_participations_forget(&all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_question_is_kept_once_and_answered_at_the_end),
+        cmocka_unit_test(each_of_thousands_is_found),
         cmocka_unit_test(every_order_of_events_tells_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
