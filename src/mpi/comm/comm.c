@@ -34,13 +34,38 @@ static uint64_t context_of(uint64_t a, uint64_t b, uint64_t c)
     return rz_mix(rz_mix(a, b), c) & ~(uint64_t)(RZ_CONTEXT_OFFSET_ROOM - 1);
 }
 
+/* Living communicators by their ids, whose bits are well mixed; linked by same_place. */
+enum { PLACES = 1 << 10 };
+static struct rz_comm *by_context[PLACES];
+
+static struct rz_comm **context_place(uint64_t context)
+{
+    return &by_context[context / RZ_CONTEXT_OFFSET_ROOM % PLACES];
+}
+
 struct rz_comm *rz_comm_by_context(uint64_t context)
 {
-    struct rz_comm *comm = living;
+    struct rz_comm *comm = *context_place(context);
     while (comm && comm->context != (context & ~(uint64_t)(RZ_CONTEXT_OFFSET_ROOM - 1))) {
-        comm = comm->next;
+        comm = comm->same_place;
     }
     return comm;
+}
+
+static void context_put(struct rz_comm *comm)
+{
+    struct rz_comm **place = context_place(comm->context);
+    comm->same_place = *place;
+    *place = comm;
+}
+
+static void context_take(const struct rz_comm *comm)
+{
+    struct rz_comm **link = context_place(comm->context);
+    while (*link != comm) {
+        link = &(*link)->same_place;
+    }
+    *link = comm->same_place;
 }
 
 /* ---- Communicators that have ended ---- */
@@ -150,6 +175,7 @@ static void comm_begin(struct rz_comm *comm, struct rz_group *group, struct rz_g
         living->prev = comm;
     }
     living = comm;
+    context_put(comm);
 }
 
 /* Ends a communicator, except for its memory. */
@@ -164,6 +190,7 @@ static void comm_end(struct rz_comm *comm)
     rz_participations_forget(&comm->participations);
     rz_comm_note_end(comm->context);
     rz_hooks_comm_ends(comm, !closing && rz_comm_says_goodbye(comm));
+    context_take(comm);
     *(comm->prev ? &comm->prev->next : &living) = comm->next;
     if (comm->next) {
         comm->next->prev = comm->prev;

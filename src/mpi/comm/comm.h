@@ -93,6 +93,7 @@ struct rz_comm {
     struct rz_agreement_context
         *agreement_context; /* agreement_context.h; NULL: no agreement or revocation on it yet */
     struct rz_comm *next, *prev; /* list of all communicators */
+    struct rz_comm *same_place;  /* of rz_comm_by_context */
     char name[MPI_MAX_OBJECT_NAME];
     /* Parts that belong to other modules, freed when the communicator ends. */
     void *coll, *topology;
