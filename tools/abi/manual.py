@@ -17,7 +17,8 @@ import textwrap
 GUIDES = [("MPIX_Reinit", "reinit.md"), ("RZ_Reinit", "reinit.md"), ("RZ_Incarnation", "replace.md"), ("RZ_Comm_re", "replace.md"),
           ("RZ_Group_monitor", "group.md"), ("RZ_Tasks", "group.md"), ("RZ_Checkpoint", "checkpoints.md"), ("RZ_Restore", "checkpoints.md"),
           ("RZ_Rewind", "unmodified.md"), ("RZ_Type_create_section", "fortran.md"), ("RZ_Bounce", "fortran.md"),
-          ("RZ_Progress", "checkpoints.md"), ("RZ_Alive", "detection.md"), ("MPIX_Win", "windows.md"), ("MPIX_Comm", "failure-semantics.md")]
+          ("RZ_Progress", "checkpoints.md"), ("RZ_Alive", "detection.md"), ("MPIX_Win", "windows.md"), ("MPIX_File", "files.md"),
+          ("MPIX_Comm", "failure-semantics.md")]
 LIBRARIES = {"rhizome/tasks.h": "-lrhizome_tasks -lm"}  # beside what mpicc links
 
 

@@ -100,7 +100,7 @@ static const struct {
     {MPI_ERR_PROC_FAILED, "a process that takes part in the operation has failed"},
     {MPI_ERR_PROC_FAILED_PENDING,
      "a process that could have sent the message has failed; the receive is still pending"},
-    {MPI_ERR_REVOKED, "the communicator or window was revoked"},
+    {MPI_ERR_REVOKED, "the communicator, window or file was revoked"},
 };
 
 static const char *standard_text(int code)

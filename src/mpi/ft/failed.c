@@ -46,6 +46,11 @@ int rzm_win_get_failed(struct rz_win *win, struct rz_group **group)
     return rzm_comm_get_failed(rz_win_comm(win), group);
 }
 
+int rzm_file_get_failed(struct rz_file *fh, struct rz_group **group)
+{
+    return rzm_comm_get_failed(rz_file_comm(fh), group);
+}
+
 /* Reports the failures that were acknowledged on comm. */
 static void tell_daemon(const struct rz_comm *comm)
 {

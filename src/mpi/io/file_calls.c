@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inquiries about files, their size, views and individual pointers. */
+#include "mpi/engine/progress.h"
 #include "mpi/io/file_object.h"
 #include "mpi/io/shared_pointer.h"
 
@@ -42,6 +43,20 @@ int rzm_file_set_info(struct rz_file *fh, struct rz_info *info)
 {
     int error = rz_file_drain(fh, "MPI_File_set_info");
     return error != MPI_SUCCESS ? error : spread_hints(fh, info);
+}
+
+/* ---- ULFM ---- */
+
+int rzm_file_revoke(struct rz_file *fh)
+{
+    return rzm_comm_revoke(fh->comm);
+}
+
+int rzm_file_is_revoked(struct rz_file *fh, int *flag)
+{
+    rz_engine_progress_inquiry();
+    *flag = fh->comm->revoked;
+    return MPI_SUCCESS;
 }
 
 /* ---- Size ---- */

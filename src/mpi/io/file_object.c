@@ -246,20 +246,24 @@ int rz_file_agree(struct rz_file *file, int error)
 
 /* ---- What a call needs ---- */
 
+static int need(const struct rz_file *file, bool allowed, int error, const char *mode)
+{
+    if (file->comm->revoked) {
+        return rzm_error(MPI_ERR_REVOKED, "\"%.120s\" was revoked: it can only be closed",
+                         file->name);
+    }
+    return allowed ? MPI_SUCCESS
+                   : rzm_error(error, "\"%.120s\" was opened with %s", file->name, mode);
+}
+
 int rz_file_need_write(const struct rz_file *file)
 {
-    return rz_file_writes(file)
-               ? MPI_SUCCESS
-               : rzm_error(MPI_ERR_READ_ONLY, "\"%.120s\" was opened with MPI_MODE_RDONLY",
-                           file->name);
+    return need(file, rz_file_writes(file), MPI_ERR_READ_ONLY, "MPI_MODE_RDONLY");
 }
 
 int rz_file_need_read(const struct rz_file *file)
 {
-    return rz_file_reads(file)
-               ? MPI_SUCCESS
-               : rzm_error(MPI_ERR_ACCESS, "\"%.120s\" was opened with MPI_MODE_WRONLY",
-                           file->name);
+    return need(file, rz_file_reads(file), MPI_ERR_ACCESS, "MPI_MODE_WRONLY");
 }
 
 int rz_file_need_seek(const struct rz_file *file)

@@ -88,7 +88,8 @@ static inline bool rz_file_writes(const struct rz_file *file)
     return (file->amode & MPI_MODE_RDONLY) == 0;
 }
 
-/* The same error for a call that needs to write, to seek, ... */
+/* The same error for a call that needs to write, to seek, ... MPI_ERR_REVOKED: no data move any
+ * more. */
 int rz_file_need_write(const struct rz_file *file);
 int rz_file_need_read(const struct rz_file *file);
 int rz_file_need_seek(const struct rz_file *file);

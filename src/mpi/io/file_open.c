@@ -338,6 +338,17 @@ static int commit(struct rz_file *file)
     return error;
 }
 
+/* What members do to close together. With a revoked file each closes for itself; some may have
+ * closed it before they knew. */
+static int close_together(struct rz_file *file)
+{
+    if (is_aside(file)) {
+        return commit(file);
+    }
+    int error = rz_file_agree(file, MPI_SUCCESS);
+    return error == MPI_ERR_REVOKED ? MPI_SUCCESS : error;
+}
+
 /* MPI_MODE_DELETE_ON_CLOSE: rank 0 deletes when all have closed, and all return after that. After a
  * failure each survivor does. */
 static int delete_closed(struct rz_file *file, int error)
@@ -348,6 +359,7 @@ static int delete_closed(struct rz_file *file, int error)
     }
     if (failed != MPI_SUCCESS) { /* rank 0 may have failed */
         file->system->remove(file->name);
+        failed = failed == MPI_ERR_REVOKED ? MPI_SUCCESS : failed;
         return error != MPI_SUCCESS ? error : failed;
     }
     if (rz_comm_rank(file->comm) == 0) {
@@ -366,12 +378,12 @@ int rzm_file_close(struct rz_file *fh)
     int error = rz_file_drain(fh, "MPI_File_close");
     rz_file_requests_settle(fh);
     if (error == MPI_SUCCESS) {
-        error = is_aside(fh) ? commit(fh) : rz_file_agree(fh, MPI_SUCCESS);
+        error = close_together(fh);
     }
     if (error == RZM_ROLLBACK) {
         return error;
     }
-    if (error == MPI_SUCCESS) { /* otherwise survivors may still use it */
+    if (error == MPI_SUCCESS && !fh->comm->revoked) { /* otherwise others may still use it */
         rz_shared_pointer_end(fh);
     }
     int failed = rz_file_close_stored(fh);
