@@ -97,23 +97,6 @@ struct rz_participation *rz_participation_find(const struct rz_participations *a
     return one;
 }
 
-/* Takes an entry about an operation out of a list. */
-static struct rz_question *take_of(struct rz_question **list, int tag)
-{
-    struct rz_question *taken = NULL, **link = list;
-    while (*link) {
-        struct rz_question *question = *link;
-        if (question->tag == tag) {
-            *link = question->next;
-            question->next = taken;
-            taken = question;
-        } else {
-            link = &question->next;
-        }
-    }
-    return taken;
-}
-
 static void list_free(struct rz_question *question)
 {
     while (question) {
@@ -147,10 +130,9 @@ struct rz_question *rz_participation_end(struct rz_participations *all,
     if (all->lists && --all->n == 0) {
         end_lists(all);
     }
-    if (all->absences) {
-        list_free(take_of(&all->absences, one->tag));
-    }
-    return all->questions ? take_of(&all->questions, one->tag) : NULL;
+    list_free(one->absences);
+    one->absences = NULL;
+    return one->questions;
 }
 
 static bool same(const struct rz_question *a, const struct rz_question *b)
@@ -184,31 +166,44 @@ static bool list_add(struct rz_question **list, const struct rz_question *questi
 
 bool rz_participation_ask(struct rz_participations *all, const struct rz_question *question)
 {
-    return !rz_participation_find(all, question->tag) || !list_add(&all->questions, question);
+    struct rz_participation *one = rz_participation_find(all, question->tag);
+    return !one || !list_add(&one->questions, question);
 }
 
 bool rz_participation_is_asked(const struct rz_participations *all,
                                const struct rz_question *question)
 {
-    return list_has(all->questions, question);
+    const struct rz_participation *one = rz_participation_find(all, question->tag);
+    return one && list_has(one->questions, question);
 }
 
 void rz_participation_miss(struct rz_participations *all, const struct rz_question *absence)
 {
-    if (rz_participation_find(all, absence->tag)) {
-        rz_need_memory(list_add(&all->absences, absence), "for a message that will not come");
-    }
+    struct rz_participation *one = rz_participation_find(all, absence->tag);
+    rz_need_memory(!one || list_add(&one->absences, absence), "for a message that will not come");
 }
 
 bool rz_participation_misses(const struct rz_participations *all, const struct rz_question *absence)
 {
-    return list_has(all->absences, absence);
+    const struct rz_participation *one = rz_participation_find(all, absence->tag);
+    return one && list_has(one->absences, absence);
+}
+
+static void end_unanswered(struct rz_participation *one)
+{
+    for (; one; one = one->next) {
+        list_free(one->questions);
+        list_free(one->absences);
+        one->on = false;
+    }
 }
 
 void rz_participations_forget(struct rz_participations *all)
 {
-    list_free(all->questions);
-    list_free(all->absences);
+    end_unanswered(all->lists ? NULL : all->first);
+    for (uint32_t i = 0; i < all->n_lists; i++) {
+        end_unanswered(all->lists[i]);
+    }
     free(all->lists);
     *all = (struct rz_participations){0};
 }

@@ -16,11 +16,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct rz_question;
+
 /* One operation; the caller's memory from begin to end. */
 struct rz_participation {
     struct rz_participation *next;
     int tag; /* the tag of its messages */
     bool on; /* begun, and not ended */
+    struct rz_question *questions;
+    struct rz_question *absences; /* `process` sends nothing more in `context` */
 };
 
 /* Another process waits for a message of this one. */
@@ -38,9 +42,6 @@ struct rz_participations {
     struct rz_participation **lists; /* owned; operations by their tags, or NULL */
     uint32_t n_lists;                /* a power of two, or 0 */
     uint32_t n;                      /* operations in `lists` */
-    struct rz_question *questions;   /* about operations under way */
-    /* in operations under way: `process` sends nothing more in `context` */
-    struct rz_question *absences;
 };
 
 /* This process takes part in the operation from now on. */
@@ -73,7 +74,7 @@ void rz_participation_miss(struct rz_participations *all, const struct rz_questi
 bool rz_participation_misses(const struct rz_participations *all,
                              const struct rz_question *absence);
 
-/* The communicator ends: drops all; no process is answered any more. */
+/* The communicator ends, and with it all operations; no process is answered any more. */
 void rz_participations_forget(struct rz_participations *all);
 
 #endif

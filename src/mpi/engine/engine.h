@@ -71,6 +71,7 @@ struct rz_engine {
     struct rz_request *active; /* all requests that are not complete, newest first */
     struct rz_request *polled; /* those whose class has a poll function */
     struct rz_request *woken;  /* a part of them has completed: to be polled once */
+    struct rz_request *asking; /* messages about which the peer is to be asked (p2p/inquiry.h) */
     uint64_t completions; /* grows with each completed request, and with each other event that a
                              call may wait for */
     uint64_t troubles;    /* grows with each request that gets an error */

@@ -199,16 +199,21 @@ void rz_inquire(struct rz_request *request)
                              .serial = failed_member(rz_comm_whole(comm))});
 }
 
-/* Sending may end requests, so the list is searched from its start again after each inquiry. */
+/* Sending may end requests, so those that ask are listed first. An operation whose message failed
+ * before its communicator was stopped looks at it again. */
 void rz_inquire_all(void)
 {
-    struct rz_request *request = rz_engine.active;
-    while (request) {
-        bool asks = is_to_be_asked_about(request);
-        if (asks) {
-            rz_inquire(request);
+    for (struct rz_request *request = rz_engine.active; request; request = request->next) {
+        if (is_to_be_asked_about(request)) {
+            rz_request_asks(request);
+        } else if (request->class->polled_for_parts && request->comm->collectives_failed) {
+            rz_request_wake(request);
         }
-        request = asks ? rz_engine.active : request->next;
+    }
+    while (rz_engine.asking) {
+        struct rz_request *request = rz_engine.asking;
+        rz_request_asks_no_more(request);
+        rz_inquire(request);
     }
 }
 
@@ -269,13 +274,16 @@ static void inquiry_read(const struct rz_envelope *envelope)
     answer(&question);
 }
 
-static bool waits_for(const struct rz_request *request, const struct rz_question *absence)
+/* The receives of messages that will not come fail. */
+static void fail_receives(const struct rz_comm *comm, const struct rz_question *absence)
 {
-    return request->class == &rz_p2p_class &&
-           request->context_offset == RZ_CONTEXT_OFFSET_COLLECTIVE &&
-           request->flags & RZ_REQUEST_POSTED && request->match.context == absence->context &&
-           request->match.tag == absence->tag &&
-           rz_comm_process(request->comm, request->match.source) == absence->process;
+    int source = rz_group_find(comm->remote, absence->process);
+    struct rz_match_entry *posted = NULL;
+    while (source != MPI_UNDEFINED && (posted = rz_match_arrive(&rz_matcher, absence->context,
+                                                                source, absence->tag)) != NULL) {
+        rz_p2p_receive_fails(
+            (struct rz_request *)(void *)((char *)posted - offsetof(struct rz_request, match)));
+    }
 }
 
 /* The other process knows of a member that has failed, or that has ended amid an operation. */
@@ -290,13 +298,7 @@ static void absence_read(const struct rz_envelope *envelope)
     const struct rz_question absence = {
         .process = rz_message_from(envelope), .context = envelope->context, .tag = envelope->tag};
     rz_participation_miss(&rz_comm_whole(comm)->participations, &absence);
-    struct rz_request *next;
-    for (struct rz_request *request = rz_engine.active; request; request = next) {
-        next = request->next;
-        if (waits_for(request, &absence)) {
-            rz_p2p_receive_fails(request);
-        }
-    }
+    fail_receives(comm, &absence);
 }
 
 unsigned rz_inquiries_read(void)

@@ -25,7 +25,7 @@ static inline void rz_operation_end(struct rz_comm *comm, struct rz_participatio
 {
     struct rz_comm *whole = rz_comm_whole(comm);
     struct rz_participations *all = &whole->participations;
-    if (all->first == one && !all->questions && !all->absences && !whole->collectives_failed) {
+    if (all->first == one && !one->questions && !one->absences && !whole->collectives_failed) {
         all->first = one->next;
         one->on = false;
     } else {

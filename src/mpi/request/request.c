@@ -44,7 +44,7 @@ struct rz_request *rz_request_new(const struct rz_request_class *class, struct r
     return request;
 }
 
-static void poll_link(struct rz_request **list, struct rz_request *request)
+static void list_put(struct rz_request **list, struct rz_request *request)
 {
     request->poll_prev = NULL;
     request->poll_next = *list;
@@ -52,15 +52,25 @@ static void poll_link(struct rz_request **list, struct rz_request *request)
         request->poll_next->poll_prev = request;
     }
     *list = request;
-    rz_work_set(RZ_WORK_POLL, true);
 }
 
-static void poll_unlink(struct rz_request **list, struct rz_request *request)
+static void list_take(struct rz_request **list, struct rz_request *request)
 {
     *(request->poll_prev ? &request->poll_prev->poll_next : list) = request->poll_next;
     if (request->poll_next) {
         request->poll_next->poll_prev = request->poll_prev;
     }
+}
+
+static void poll_link(struct rz_request **list, struct rz_request *request)
+{
+    list_put(list, request);
+    rz_work_set(RZ_WORK_POLL, true);
+}
+
+static void poll_unlink(struct rz_request **list, struct rz_request *request)
+{
+    list_take(list, request);
     rz_work_set(RZ_WORK_POLL, rz_engine.polled || rz_engine.woken);
 }
 
@@ -113,8 +123,22 @@ void rz_request_part_of(struct rz_request *message, struct rz_request *whole)
     message->state = whole;
 }
 
+void rz_request_asks(struct rz_request *message)
+{
+    if (!(message->flags & RZ_REQUEST_ASKS)) {
+        message->flags |= RZ_REQUEST_ASKS;
+        list_put(&rz_engine.asking, message);
+    }
+}
+
+void rz_request_asks_no_more(struct rz_request *message)
+{
+    message->flags &= ~(uint32_t)RZ_REQUEST_ASKS;
+    list_take(&rz_engine.asking, message);
+}
+
 /* Its first message may complete before it is active itself: what begins it looks at that. */
-static void wake(struct rz_request *whole)
+void rz_request_wake(struct rz_request *whole)
 {
     if (whole->active && !(whole->flags & RZ_REQUEST_WOKEN)) {
         whole->flags |= RZ_REQUEST_WOKEN;
@@ -125,8 +149,11 @@ static void wake(struct rz_request *whole)
 /* What few requests have ends with them. */
 static void complete_more(struct rz_request *request)
 {
+    if (request->flags & RZ_REQUEST_ASKS) {
+        rz_request_asks_no_more(request);
+    }
     if (request->flags & RZ_REQUEST_PART) {
-        wake(request->state);
+        rz_request_wake(request->state);
     }
     if (request->serial != 0 || request->flags & RZ_REQUEST_BSEND) {
         request->class->ended(request);
@@ -152,7 +179,8 @@ void rz_request_complete(struct rz_request *request, int error)
     request->pending_error = MPI_SUCCESS;
     rz_engine.completions++;
     rz_engine.troubles += error != MPI_SUCCESS;
-    uint32_t more = request->flags & (RZ_REQUEST_BSEND | RZ_REQUEST_DETACHED | RZ_REQUEST_PART);
+    uint32_t more = request->flags &
+                    (RZ_REQUEST_BSEND | RZ_REQUEST_DETACHED | RZ_REQUEST_PART | RZ_REQUEST_ASKS);
     bool owns = request->packed || request->bounces;
     if (__builtin_expect(more != 0 || request->serial != 0 || owns, 0)) {
         complete_more(request);

@@ -88,7 +88,8 @@ enum rz_request_flags {
     RZ_REQUEST_ANSWER_DUE = 1 << 16, /* a receive whose acknowledgement has not left yet (sync.h) */
     RZ_REQUEST_SHARED = 1 << 17,     /* rz_request_done and its like: never destroyed */
     RZ_REQUEST_PART = 1 << 18,       /* `state` is the request that it is a part of */
-    RZ_REQUEST_WOKEN = 1 << 19       /* one of its parts has completed: it is in engine.woken */
+    RZ_REQUEST_WOKEN = 1 << 19,      /* one of its parts has completed: it is in engine.woken */
+    RZ_REQUEST_ASKS = 1 << 20        /* its peer is to be asked about it: it is in engine.asking */
 };
 
 struct rz_request {
@@ -96,12 +97,13 @@ struct rz_request {
     const struct rz_request_class *class;
     uint32_t flags;
     bool active, complete;
-    int error;                                /* MPI_SUCCESS or class, once complete */
-    MPI_Status status;                        /* once complete; for a receive: source, tag, bytes */
-    struct rz_comm *comm;                     /* retained; NULL: none */
-    void *state;                              /* belongs to the class */
-    struct rz_request *next, *prev;           /* engine.active while active; the pool while free */
-    struct rz_request *poll_next, *poll_prev; /* engine.polled or engine.woken */
+    int error;                      /* MPI_SUCCESS or class, once complete */
+    MPI_Status status;              /* once complete; for a receive: source, tag, bytes */
+    struct rz_comm *comm;           /* retained; NULL: none */
+    void *state;                    /* belongs to the class */
+    struct rz_request *next, *prev; /* engine.active while active; the pool while free */
+    /* engine.polled or engine.woken; of a message: engine.asking */
+    struct rz_request *poll_next, *poll_prev;
 
     /* Point-to-point (p2p.c). */
     struct rz_match_entry match;   /* a receive: its key */
@@ -154,6 +156,13 @@ void rz_request_clear(struct rz_request *request);
 /* A message, not complete, is a part of `whole`: when it completes, whole is polled once. So what
  * many pending operations cost in a round of progress is what of them has moved. */
 void rz_request_part_of(struct rz_request *message, struct rz_request *whole);
+
+/* The same without a message: whole, if it is active, is polled once. */
+void rz_request_wake(struct rz_request *whole);
+
+/* A message, active: it is listed in engine.asking until it completes, or asks no more. */
+void rz_request_asks(struct rz_request *message);
+void rz_request_asks_no_more(struct rz_request *message);
 
 /* From now on the engine polls the request, ends it at a roll-back, and waits for it in
  * finalize. */
