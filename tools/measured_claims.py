@@ -18,13 +18,15 @@ AGREES, DIFFERS, NOT = "agrees", "**differs**", "not comparable"
 
 
 class Table:
-    """Rows and columns of one table of a report; medians."""
+    """Rows and columns of one table of a report; medians. n: of all rows, where the heading says it."""
 
-    def __init__(self, lines):
-        self.mark = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
+    def __init__(self, lines, n=""):
+        self.mark = hashlib.sha256(("\n".join(lines) + (n or "")).encode()).hexdigest()[:8]
         cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
         self.columns = cells[0][1:]
         self.rows = {row[0]: {column: number(cell) for column, cell in zip(self.columns, row[1:])} for row in cells[2:]}
+        for row in self.rows.values() if n else ():
+            row["n"] = int(n)
 
     def changed(self, **columns):
         """A table in which these columns are computed from the row: made for what the criterion must say of it."""
@@ -53,10 +55,10 @@ def number(cell):
 def table_of(folder, report, title, which=0):
     """The table below a heading that ends so; which: of several."""
     with open(os.path.join(folder, report), encoding="utf-8") as file:
-        parts = re.split(r"^##+ (.*)\n", file.read(), flags=re.M)
-    below = [table for name, body in zip(parts[1::2], parts[2::2]) if name.endswith(title)
+        parts = re.split(r"^##+ (.*?)(?: \(n = (\d+)\))?\n", file.read(), flags=re.M)
+    below = [(table, n) for name, n, body in zip(parts[1::3], parts[2::3], parts[3::3]) if name.endswith(title)
              for table in re.findall(r"^\|.*(?:\n\|.*)+", body, re.M)]
-    return Table(below[which].splitlines())
+    return Table(below[which][0].splitlines(), below[which][1])
 
 
 def span(values, unit=""):
@@ -143,7 +145,7 @@ def of_daemons():
     nodes, processes = "over nodes (figure 11)", "over processes on 64 nodes (figure 12)"
     yield Claim("rdaemon", "figure 7", "at P = 1 ms ping-pong takes up to 3 % longer, and collectives less than 8 % (maxima; 64 nodes, all cores)",
                 RUNTIME, noise,
-                lambda t: f"P = 10 ms: {span(t.column('P = 10 ms'), ' %')}; equal runs {span(t.column('off again'), ' %')} (medians)", which=1,
+                lambda t: f"P = 10 ms: {span(t.column('P = 10 ms'), ' %')}; equal runs {span(t.column('off again'), ' %')} (medians)",
                 why_not="medians at periods of 10 ms and more were measured, on two processors, where equal runs differ by as much")
     yield Claim("rdaemon", "figure 8", "no living node is reported as failed with periods down to 20 ms, and each failure is found between P and 2 P",
                 RUNTIME, accuracy,

@@ -49,6 +49,10 @@ struct rz_table *rz_table_summary(const struct rz_table *table, const char *titl
 
 void rz_table_print(const struct rz_table *table, FILE *out);    /* aligned text */
 void rz_table_markdown(const struct rz_table *table, FILE *out); /* for docs */
+/* The rows from `first` on, without `end`; a column that is the same in all of them stands above.
+ */
+void rz_table_markdown_rows(const struct rz_table *table, const char *title, uint32_t first,
+                            uint32_t end, FILE *out);
 /* One row as a list: a line for each column, for wide tables. */
 void rz_table_print_row(const struct rz_table *table, uint32_t row, FILE *out);
 /* NAN is an empty cell; every other number reads back as it was. False: *why. */

@@ -160,29 +160,92 @@ static void markdown_cell(FILE *out, const char *text)
     fputs(" |", out);
 }
 
-void rz_table_markdown(const struct rz_table *table, FILE *out)
+/* Some rows and columns of a table. */
+struct part {
+    const struct rz_table *table;
+    uint32_t first, end;
+    bool *shown; /* of each column */
+};
+
+/* Whether the column is not the same in all of several rows. */
+static bool varies(const struct part *part, uint32_t column)
+{
+    char one[TEXT_MAX], other[TEXT_MAX];
+    for (uint32_t row = part->first + 1; row < part->end; row++) {
+        if (strcmp(cell_for_people(rz_table_cell(part->table, part->first, column), one),
+                   cell_for_people(rz_table_cell(part->table, row, column), other)) != 0) {
+            return true;
+        }
+    }
+    return part->first + 2 > part->end;
+}
+
+/* What columns say that are not shown. */
+static void markdown_constants(const struct part *part, FILE *out)
 {
     char text[256], number[TEXT_MAX];
-    if (table->title[0]) {
-        fprintf(out, "### %s\n\n", table->title);
+    const char *before = "In all rows: ";
+    for (uint32_t i = 0; i < part->table->n_columns; i++) {
+        if (!part->shown[i]) {
+            heading(&part->table->columns[i], text, sizeof(text));
+            const char *value = cell_for_people(rz_table_cell(part->table, part->first, i), number);
+            fprintf(out, "%s%s: %s", before, text, value[0] ? value : "none");
+            before = "; ";
+        }
     }
+    fputs(before[0] == ';' ? ".\n\n" : "", out);
+}
+
+static void markdown_part(const struct part *part, const char *title, FILE *out)
+{
+    char text[256], number[TEXT_MAX];
+    const struct rz_table *table = part->table;
+    if (title[0]) {
+        fprintf(out, "### %s\n\n", title);
+    }
+    markdown_constants(part, out);
     fputc('|', out);
     for (uint32_t i = 0; i < table->n_columns; i++) {
         heading(&table->columns[i], text, sizeof(text));
-        markdown_cell(out, text);
+        if (part->shown[i]) {
+            markdown_cell(out, text);
+        }
     }
     fputs("\n|", out);
     for (uint32_t i = 0; i < table->n_columns; i++) {
-        fputs(is_text(table, i) ? "---|" : "---:|", out);
+        fputs(!part->shown[i] ? "" : is_text(table, i) ? "---|" : "---:|", out);
     }
     fputc('\n', out);
-    for (uint32_t row = 0; row < table->n_rows; row++) {
+    for (uint32_t row = part->first; row < part->end; row++) {
         fputc('|', out);
         for (uint32_t i = 0; i < table->n_columns; i++) {
-            markdown_cell(out, cell_for_people(rz_table_cell(table, row, i), number));
+            if (part->shown[i]) {
+                markdown_cell(out, cell_for_people(rz_table_cell(table, row, i), number));
+            }
         }
         fputc('\n', out);
     }
+}
+
+void rz_table_markdown_rows(const struct rz_table *table, const char *title, uint32_t first,
+                            uint32_t end, FILE *out)
+{
+    struct part part = {table, first, end, NULL};
+    part.shown = rz_chart_memory(NULL, table->n_columns, sizeof(*part.shown));
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        part.shown[i] = varies(&part, i);
+    }
+    markdown_part(&part, title, out);
+    free(part.shown);
+}
+
+void rz_table_markdown(const struct rz_table *table, FILE *out)
+{
+    struct part part = {table, 0, table->n_rows, NULL};
+    part.shown = rz_chart_memory(NULL, table->n_columns, sizeof(*part.shown));
+    memset(part.shown, true, table->n_columns * sizeof(*part.shown));
+    markdown_part(&part, table->title, out);
+    free(part.shown);
 }
 
 /* By RFC 4180. */

@@ -9,6 +9,7 @@ import time
 
 from . import plot
 from .claims import Claims
+from .layout import Commands
 from .run import ENDED, OUT_OF_TIME, OVER, run_command
 
 
@@ -36,9 +37,12 @@ class Bench:
         self.runs = self.tables = 0  # shown, with at least one row
         self.verdict = ""  # of a study that has one: the last line
         self.tally, self.claims = Tally(), Claims()
+        self.commands, self.waiting = Commands(), []  # waiting: tables that were made; what is claimed of their rows comes next
 
     def say(self, text):
-        for out in filter(None, (self.out, self.report)):
+        tables, self.waiting = self.waiting, []
+        text = "".join(table.markdown() for table in tables) + text
+        for out in filter(None, (self.out, self.report) if text else ()):
             out.write(text)
         self.interrupt.set |= isinstance(self.out.failure, BrokenPipeError)  # no process reads on
 
@@ -58,7 +62,7 @@ class Bench:
         self.deadline = now + max(0, end - now) * share
         good = make()
         if self.used_up:
-            self.say("\nThe time for this part was used up; what is missing was not run.\n")
+            self.say("\nOut of time: what is missing was not run.\n")
         self.deadline, self.used_up = end, False
         return good
 
@@ -76,10 +80,10 @@ class Bench:
         if self.quick and not self.options.budget:
             self.deadline = time.monotonic() + seconds
 
-    def judged(self, parts, what="runs complete: a good end, and all that was to be printed"):
+    def judged(self, parts, what="runs complete"):
         """Shows what was claimed, beside the runs, and makes the verdict. parts: whether all parts could be made."""
         self.claims.all(what, self.tally.runs - self.tally.failed, self.tally.runs)
-        self.say(self.claims.markdown() + self.claims.shortfalls())
+        self.say(self.claims.markdown())
         self.verdict, good = self.claims.verdict()
         return parts and good
 
@@ -148,6 +152,10 @@ class Bench:
         return result.good()
 
     def shown(self, words):
+        """In one line."""
+        return " ".join(self.words_shown(words))
+
+    def words_shown(self, words):
         """The command as a reader can type it: without the folders that this run happens to use."""
         def short(word):
             for folder in (self.bin, self.folder, self.sources):
@@ -155,7 +163,7 @@ class Bench:
                     return word[len(folder) + 1:] or "."
                 word = word.replace(f"={folder}/", "=")  # an option's value
             return word
-        return " ".join(f"'{word}'" if re.search(r"[ *?;&<>()$]", word) else word for word in map(short, words))
+        return [f"'{word}'" if re.search(r"[ *?;&<>()$]", word) else word for word in map(short, words)]
 
     # ---- what is shown
 
@@ -178,9 +186,9 @@ class Bench:
         return True
 
     def show(self, *commands, tables=()):
-        self.say("".join(["\n", *(f"    {self.shown(words)}\n" for words in commands)]) if commands else "")
+        self.say(self.commands.lines(list(map(self.words_shown, commands))))
         for table in filter(lambda table: table.rows, tables):
-            self.say(table.markdown())
+            self.waiting += [] if "untold" in table.shown else [table]
             self.tables += 1
             if self.csv:
                 self.csv.write(table.csv())

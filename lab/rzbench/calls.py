@@ -31,11 +31,8 @@ OF_BOTH = ("bcast", "bcast-leaf", "reduce", "reduce-leaf", "put", "get", "fetch"
 MESSAGES = {"posted": 32, "unexpected": 32}
 FEW, MANY = 500, 1500  # calls; what two runs differ by is that of MANY - FEW calls
 
-TEXT = """Instructions of one call, by `valgrind --tool=callgrind`: of the difference between {many} and {few} calls. Two ranks of a node take turns outside
-MPI, so that no call waits: a message that is received is there when the call begins, and the receiver of one that is sent is not in an MPI call. The other
-rank of a collective operation or of one-sided communication is not, either; with MPICH it would have to be. The window is one of
-MPI_Win_allocate, in one epoch of MPI_Win_lock. Of 32 receives that were posted before their messages came, and of 32 messages that came before their
-receives, one is given; of the latter with its part of the MPI_Recv of another message, in which all of them arrive."""
+TEXT = """By `valgrind --tool=callgrind`: of the difference between {many} and {few} calls. No call waits. The window is one of MPI_Win_allocate, in one
+epoch of MPI_Win_lock. Of 32 posted receives and of 32 unexpected messages one is given; of the latter with its part of the MPI_Recv in which all arrive."""
 
 
 def total(prefix):

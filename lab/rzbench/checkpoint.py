@@ -4,7 +4,7 @@ from . import records
 from .systems import needs
 from .table import Table
 
-TEXT = "\n## Checkpoints\n\nEach value beside what it is compared with took turns with it. Ratios are the first column over the other.\n"
+TEXT = "\n## Checkpoints\n"
 FILE_MIB, IN_A_ROW = 64, 2
 
 

@@ -15,9 +15,8 @@ LIMIT_S = 120
 PAIR, CROWD, NODES = 1.0, 0.8, 0.9
 N_NODES, PER_NODE = 4, 8
 
-TEXT = ("### Collective operations\n\nOne call, the slowest rank's time, the mean of calls one after the other. Bytes: of the vector or message; "
-        "of what each rank gives to each other for allgather and alltoall, which are left out where the buffers of all ranks together need more than "
-        f"{MEMORY_MIB >> 10} GiB. ")
+TEXT = ("### Collective operations\n\nThe slowest rank's time of one call. Bytes: of the vector or message; of allgather and alltoall, what each rank gives to "
+        f"each other, left out where all buffers need more than {MEMORY_MIB >> 10} GiB. More than two ranks are not pinned.")
 
 
 def program_words(bench):
@@ -52,8 +51,7 @@ def collectives(bench):
 
     def make(ranks):
         crowd = ranks > bench.processors
-        text = (TEXT + f"More than two ranks are not pinned. Where they outnumber the {bench.processors} processors, Open MPI yields "
-                "(mpi_yield_when_idle), and MPICH is left out: it only spins.") if ranks == counts[0] else ""
+        text = TEXT if ranks == counts[0] else ""
 
         def command(system):
             return [*bench.start("bench_coll", ranks, system=system, yields=crowd), *program_words(bench), *(bench.pinned() if ranks == 2 else ())]
@@ -88,8 +86,7 @@ def nodes(bench):
     ranks = N_NODES * (2 if bench.quick else PER_NODE)
     apart = has_networks(bench)
     where = f"{N_NODES} nodes of {ranks // N_NODES} ranks each, not pinned. "
-    text = where + ("Each node has a network of its own, joined to the others by a bridge; shared memory within a node and TCP between, of both. "
-                    "MPICH is left out: it only spins." if apart else
+    text = where + ("Each node has a network of its own, joined by a bridge." if apart else
                     "All nodes are on loopback, for this system gives them no networks of their own (it takes root); peers are left out, which "
                     "cannot be started so.")
     systems = [RHIZOME, OPENMPI] if apart and bench.has(OPENMPI, "bench_coll") else [RHIZOME]

@@ -8,8 +8,7 @@ from .slices import Slices
 from .systems import needs
 from .table import Interval, Table
 
-TEXT = ("\n## The dynamic group of recommended processes\n\nAll ways take turns in each repetition. Values are medians (95 % interval of the mean by "
-        "Student's t).\n")
+TEXT = ("\n## The dynamic group of recommended processes\n\nMedians (95 % interval of the mean by Student's t).\n")
 RANKS, REPETITIONS = 16, (10, 2)
 
 # Sizes with which an undisturbed run takes some seconds; a quarter where few go on with a share of a processor each.
@@ -148,9 +147,9 @@ def noise(bench):
 
 
 def watch(bench):
-    """A row for each line `size T N`; and how often a process was excluded and came back."""
+    """A row for each line `size T N`, of which the least is told; and how often a process was excluded and came back."""
     table = Table("group-watch", "18 emulated hosts, tests every 100 ms, half of them under bursts of load: the group over time", "seconds", "processes",
-                  "plot linear")
+                  "plot linear untold")
     if not bench.compile("bench_monitor"):
         return False
     result = bench.job([*bench.start("bench_monitor", HOSTS, HOSTS), "4" if bench.quick else "25", "100ms", "full", "watch"], 0, lambda result: [
@@ -158,7 +157,11 @@ def watch(bench):
         if all(result.lines(word) for word in ("size", "left", "back", "recovered")) else None)
     bench.show(tables=[table])
     if table.rows:
-        bench.say(f"\nProcesses were excluded {result.value('left'):.0f} times, and voted back {result.value('back'):.0f} times.\n")
+        sizes = {row: table.at(row, "in the group").summary().median for row in table.rows}
+        least = min(sizes, key=sizes.get)
+        whole = list(sizes.values()).count(HOSTS)
+        bench.say(f"\n{table.title}: {HOSTS} at {whole} of {len(sizes)} points of time, at least {sizes[least]:.0f} (at {least} s). "
+                  f"Processes were excluded {result.value('left'):.0f} times, and voted back {result.value('back'):.0f} times.\n")
         bench.claims.most("all are in again after the load, no round begun", RECOVERY_INTERVALS, Interval(1, result.value("recovered")), " intervals")
     return True
 

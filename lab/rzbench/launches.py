@@ -14,8 +14,8 @@ def start(bench):
         return False
     table = Table("mpi-start", "From start to end of the launcher, s", "ranks", "s", "ratios")
     counts = bench.options.ranks or (STARTS_QUICK if bench.quick else STARTS)
-    bench.say("\n### Start\n\nA program that calls MPI_Init and MPI_Finalize, from the start of the launcher to its end, on one node. A run that "
-              f"takes longer than {START_LIMIT_S} s is ended; a peer that fails or takes longer is not run with more ranks.\n")
+    bench.say(f"\n### Start\n\nA program that calls MPI_Init and MPI_Finalize, on one node. A peer that fails or takes longer than {START_LIMIT_S} s is "
+              "not run with more ranks.\n")
 
     def command(case):
         ranks, system = case
@@ -38,8 +38,7 @@ def memory(bench):
         return False
     ranks, base = MEMORY_RANKS_QUICK if bench.quick else MEMORY_RANKS, {}
     table = Table("mpi-memory", f"A rank of {ranks} on one node, MiB beyond the same program without MPI", "proportional set size", "MiB", "ratios")
-    bench.say("\n### Memory\n\nThe proportional set size of each rank (a page that k processes map counts 1/k in each) after an all-to-all of 8 B, "
-              "less that of as many processes of the same program without MPI. The launcher and the daemon are not in it.\n")
+    bench.say("\n### Memory\n\nAfter an all-to-all of 8 B; without the launcher and the daemon.\n")
 
     def command(case):
         return [alone, str(ranks)] if case[1] == WITHOUT else bench.start("bench_memory", ranks, system=case[1], yields=ranks > bench.processors)

@@ -15,14 +15,11 @@ THREADS = {"latency": "half round trip, 8 B, us", "rate": "10^6 messages of 8 B 
 RANKS, RANKS_QUICK = (2, 4, 8, 32), (2, 4)
 COUNTS, COUNTS_QUICK = (1, 2, 4), (2,)  # of threads
 
-TEXT = ("### Loops\n\nCollective calls one at a time: the time in the call, the mean of all ranks. All meet in a barrier behind each call, which does not "
-        "count; \"in step\" is one turn of that loop, call and barrier, of the slowest rank: what one library waits for in the call, another one has waited "
-        "for in the barrier. Barriers are called in a row. Half a round trip: from one buffer into another one, which nobody "
-        "touches; with fresh data, which the sender has just written and the receiver reads, as programs do. More than two ranks are not pinned; where "
-        "they outnumber the processors, Open MPI yields (mpi_yield_when_idle), and MPICH is left out: it only spins.")
-TEXT_THREADS = ("Two ranks of several threads (MPI_THREAD_MULTIPLE); those of one thread are pinned. Each thread has a partner in the other rank and a tag of "
-                "its own; for the rate it has 64 messages in progress. Where threads outnumber the processors, Open MPI yields; MPICH, which only spins, is "
-                "shown beside.")
+TEXT = ("### Loops\n\nThe time in the call, the mean of all ranks, which meet in a barrier behind each call, which does not count; \"in step\": call and "
+        "barrier, of the slowest rank. Barriers are called in a row. Half a round trip: of data that nobody touches, or of fresh data, which is written and "
+        "read. More than two ranks are not pinned.")
+TEXT_THREADS = ("Two ranks of several threads (MPI_THREAD_MULTIPLE), pinned where it is one. Each thread has a partner in the other rank and a tag of its own; "
+                "for the rate, 64 messages in progress.")
 
 
 def row_of(loop, n):

@@ -9,9 +9,10 @@ import time
 from . import checkpoint, files, foreign, group, mpi, records, recovery, rewind, rma, runtime, simple, tune, ulfm
 from .cli import DURATION, Cli, Option, Out, numbers, seconds, taking
 from .run import Interrupt
-from .systems import SYSTEMS, Systems
+from .systems import RHIZOME, SYSTEMS, Systems
 
 INCOMPLETE = 1  # exit status
+HOW_TO_READ = "Medians [smallest..largest] of n repetitions, ratios repetition by repetition; (95 % interval of the mean); bold: it does not hold."
 
 # What is measured: the study, its parts (None: it has none), and what it is, in the words of --help.
 STUDIES = {
@@ -135,14 +136,12 @@ def show_head(bench, words, build_type):
     model, total = (records.first_value(text, name) for text, name in ((cpu, "model name"), (memory, "MemTotal")))
     source = os.path.dirname(os.path.realpath(f"{bench.sources}/ring.c"))
     asked = bench.run(["git", "-C", source, "describe", "--always", "--dirty"])
-    commit = f", at commit {asked.output.strip()}" if asked.good() else ""
-    bench.say(f"# Benchmarks\n\nWritten by `{' '.join(['rzbench', *words])}`\non {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())}{commit}. Values are "
-              "medians [smallest..largest] of n repetitions; ratios are taken repetition by repetition, between runs that followed each other.\n\n"
-              f"* Machine: {os.cpu_count()} processors ({model}), {total} of memory, {system.sysname} {system.release}; load at the start "
-              f"{os.getloadavg()[0]:.2f}\n* Rhizome was built as {build_type}\n")
-    missing = "left out" if bench.options.no_peers else "not installed, left out"
-    for name in SYSTEMS:
-        bench.say(f"* {name}: {bench.versions.get(name, missing)}\n")
+    commit = f", commit {asked.output.strip()}" if asked.good() else ""
+    missing = f"left out{'' if bench.options.no_peers else ', not installed'}"
+    peers = "; ".join(f"{name}: {bench.versions.get(name, missing)}" for name in SYSTEMS if name != RHIZOME)
+    bench.say(f"# Benchmarks\n\n`{' '.join(['rzbench', *words])}`, {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())}{commit}. {HOW_TO_READ}\n\n"
+              f"{os.cpu_count()} processors ({model}), {total} of memory, {system.sysname} {system.release}; load at the start {os.getloadavg()[0]:.2f}. "
+              f"{bench.versions[RHIZOME]}, {build_type}; {peers}.\n")
 
 
 def run_studies(bench):
@@ -159,7 +158,7 @@ def measure(bench, words, build):
     show_head(bench, words, build["type"])
     good = run_studies(bench)
     load = os.getloadavg()  # others may have come in the meantime: a reader must see it
-    bench.say(f"\nLoad at the end, this run's own included: {load[0]:.2f} (1 min), {load[2]:.2f} (15 min).\n" + (f"{bench.verdict}\n" if bench.verdict else ""))
+    bench.say(f"\nLoad at the end: {load[0]:.2f} (1 min), {load[2]:.2f} (15 min).\n" + (f"{bench.verdict}\n" if bench.verdict else ""))
     return good
 
 

@@ -48,8 +48,8 @@ def growth(table, measure):
 def messages(bench):
     if not bench.compile("bench_messages", peers=True):
         return False
-    text = (f"### Messages\n\nTwo ranks on one node{bench.pinned_text()}. Stream: 16 messages in progress. Posted receives: all are posted before "
-            "the first message is sent. Unexpected messages, and those of different tags: all have arrived before the first of them is received.")
+    text = (f"### Messages\n\nTwo ranks on one node{bench.pinned_text()}. Stream: 16 messages in progress. Unexpected messages, and those of different "
+            "tags, have all arrived before the first is received.")
     rows = measured(bench, "messages", " on one node", text, ON_ONE_NODE)
     judge(bench, rows, ONE_NODE, "", lambda measure, n: measure not in ("reverse", "shuffled") or n == LONG_QUEUE)
     for measure in ("reverse", "shuffled"):
@@ -61,8 +61,7 @@ def messages(bench):
 def network(bench):
     if not bench.compile("bench_messages", peers=True):
         return False
-    text = (f"### Network\n\nTwo ranks{bench.pinned_text()}, all over TCP on loopback: Rhizome between two emulated nodes, peers with shared memory "
-            "turned off.")
+    text = f"### Network\n\nTwo ranks{bench.pinned_text()}, over TCP on loopback."
     rows = measured(bench, "network", " on two nodes", text, ON_TWO_NODES, between=True)
     judge(bench, rows, TWO_NODES, ", two nodes")
     return True

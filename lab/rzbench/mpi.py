@@ -6,12 +6,12 @@ from .collectives import collectives, nodes
 from .launches import memory, start
 from .loops import loops
 from .messages import messages, network
-from .peers import better_peer
+from .peers import BETTER, better_peer
 from .proxies import proxies
 from .systems import MPICH, OPENMPI, RHIZOME
 from .table import Table
 
-TEXT = "\n## Beside other MPIs\n\nAll columns take turns in each repetition; each value is the mean of one run. Ratios are taken repetition by repetition.\n"
+TEXT = "\n## Beside other MPIs\n"
 
 # What is asked for.
 OVER_YIELD, OVER_PEER, OVER_BEFORE, OVER_PEER_COUNTED = 1.3, 1.5, 1.15, 1.0
@@ -45,17 +45,17 @@ def measured(bench, name, text, titles, ranks, leave_out):
 def claim_row(bench, table, row, ours, yields):
     """One row of two ranks, in one setting."""
     what, peer, own, yielding = f"{row}, delayed," if ours == "delayed" else row, better_peer(table, row), table.at(row, ours), table.at(row, yields)
-    bench.claims.most(f"{what} over `--wait yield`", OVER_YIELD, own.over(yielding).interval())
+    bench.claims.most(f"{what} over `--wait yield`", OVER_YIELD, own.over(yielding).interval(), of=(table, row, f"{ours} / {yields}"))
     if peer.values:
-        bench.claims.most(f"{what} over the better peer", OVER_PEER, own.over(peer).interval())
+        bench.claims.most(f"{what} over the better peer", OVER_PEER, own.over(peer).interval(), of=(table, row, f"{ours} {BETTER}"))
         if yielding.over(peer).interval().median > OVER_PEER:
             bench.claims.remark("; nor without ever sleeping: it is not the waiting")
 
 
 def pair(bench):
-    table = measured(bench, "mpi-pair", f"Two ranks{bench.pinned_text()}. \"delayed\": each wake-up of a rank takes 70 us longer (`{DELAY}`); the peers never "
-                     "sleep, so theirs are the same in both settings.", ("Two ranks: half round trips and calls in us, bandwidth in MB/s",
-                                                                         "Two ranks: voluntary context switches of both in 10,000 repetitions"), 2, ())
+    table = measured(bench, "mpi-pair", f"Two ranks{bench.pinned_text()}. \"delayed\": each wake-up takes 70 us longer (`{DELAY}`); peers never sleep.",
+                     ("Two ranks: half round trips and calls in us, bandwidth in MB/s",
+                      "Two ranks: voluntary context switches of both in 10,000 repetitions"), 2, ())
     for row in table.rows:
         if row.startswith(("latency", "barrier", "allreduce")):
             claim_row(bench, table, row, "Rhizome", "yield")
@@ -69,7 +69,8 @@ def crowd(bench):
         titles = f"{ranks} ranks: one call, us", f"{ranks} ranks: voluntary context switches of all in 10,000 calls"
         table, text = measured(bench, "mpi-crowd", text, titles, ranks, ("delayed", "MPICH")), ""
         for row in table.rows if bench.options.baseline else ():
-            bench.claims.most(f"{row}, {ranks} ranks, over before", OVER_BEFORE, table.ratio(row, "Rhizome", "before").interval())
+            bench.claims.most(f"{row}, {ranks} ranks, over before", OVER_BEFORE, table.ratio(row, "Rhizome", "before").interval(),
+                              of=(table, row, "over before"))
     return True
 
 
@@ -78,7 +79,7 @@ def counted(bench):
     for row in table.rows if table else ():
         over = table.at(row, RHIZOME).over(better_peer(table, row))
         if over.values:
-            bench.claims.most(f"{row}: instructions over those of the better peer", OVER_PEER_COUNTED, over.interval())
+            bench.claims.most(f"{row}: instructions over those of the better peer", OVER_PEER_COUNTED, over.interval(), of=(table, row, BETTER))
     return table is not None
 
 

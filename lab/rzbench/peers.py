@@ -7,6 +7,8 @@ from .run import ENDED, OVER
 from .systems import MPICH, OPENMPI, RHIZOME
 from .table import Samples, Table
 
+BETTER = "over the better peer"
+
 
 def better_peer(table, row, better=min, late_s=math.inf):
     """The peer with the better median of those that are there. Not the better one of each repetition: that is better than each peer (of two equal ones
@@ -22,14 +24,14 @@ def at_most(bench, table, row, bound, what, late_s=math.inf):
     """Claims that ours takes at most so much of the better peer's. Nothing is claimed where no peer was measured."""
     over = table.at(row, RHIZOME).over(better_peer(table, row, late_s=late_s)).interval()
     if over.n:
-        bench.claims.most(f"{what} over that of the better peer", bound, over)
+        bench.claims.most(f"{what} over that of the better peer", bound, over, of=(table, row, BETTER))
 
 
 def at_least(bench, table, row, bound, what):
     """The same of what is better if it is more."""
     over = table.at(row, RHIZOME).over(better_peer(table, row, max)).interval()
     if over.n:
-        bench.claims.least(f"{what} over that of the better peer", bound, over)
+        bench.claims.least(f"{what} over that of the better peer", bound, over, of=(table, row, BETTER))
 
 
 def crowded(bench, program, ranks):

@@ -66,7 +66,8 @@ class Recovery:
         bench, figure = self.bench, {"process": 6, "node": 7}[failure]
         whole, repaired, phases = tables = [
             Table(failure, f"Recovery from the failure of a {failure}, ms (figure {figure})", "ranks", "ms", "intervals plot log log2"),
-            Table(f"{failure}-repaired", f"Until all have the communicator again, ms; failure of a {failure}", "ranks", "ms", "intervals plot log log2"),
+            Table(f"{failure}-repaired", f"Until all have the communicator again, ms; failure of a {failure}", "ranks", "ms",
+                  "intervals plot log log2 untold"),
             Table(f"{failure}-phases", f"Phases of the recovery by Reinit, ms; failure of a {failure}", "ranks", "ms", "intervals plot log2")]
         late = {}  # of the peers: a run of so many ranks was over the limit
 
@@ -87,10 +88,9 @@ class Recovery:
             if not ours and result.end == OVER:
                 late[way] = ranks
         bench.turns((10, 5), [(ranks, way) for ranks in self.ranks for way in (*OURS, *PEERS)], measure)
-        victim, new = {"process": ("itself", ""), "node": ("its daemon", "s")}[failure]
-        bench.say(f"\n### Failure of a {failure}\n\nAll others sleep in a barrier when the victim, which holds {BALLAST} MiB, kills {victim}; from then until "
-                  f"the last process, the new one{new} included, is past the first barrier of the job that is whole again. On "
-                  f"{'as many nodes as asked for' if bench.options.nodes else 'nodes of 16 ranks each, two at least'}.\n")
+        victim = {"process": "itself", "node": "its daemon"}[failure]
+        bench.say(f"\n### Failure of a {failure}\n\nAll others sleep in a barrier when the victim, which holds {BALLAST} MiB, kills {victim}; until all are "
+                  f"past the next barrier. {'As many nodes as asked for' if bench.options.nodes else 'Nodes of 16 ranks each, two at least'}.\n")
         bench.show(*(self.command(way, self.ranks[0], failure) for way in (*OURS, *PEERS) if self.is_there(way, self.ranks[0], failure)), tables=tables)
         self.judge(whole, failure)
         return True
@@ -145,7 +145,7 @@ class Recovery:
             (failure, ranks, kind), record = case, records.take(self.report)
             return [(tables[failure, name], str(ranks), kind, records.of_last_recovery(record, f"{name}_ms")) for name in ("whole", "start")]
         cases = [(failure, n, kind) for failure in ("process", "node") for n in ranks for kind in where]
-        text = f"### On {n} hosts\n\nThe same program, on {hosts} and on as many emulated nodes in turns."
+        text = f"### On {n} hosts\n\nOn {hosts} and on as many emulated nodes in turns."
         bench.part(text, list(tables.values()), (10, 2), cases, command, take, [case for case in cases if case[1] == ranks[0]])
         return True
 
@@ -254,9 +254,8 @@ class Apps(Recovery):
 
 
 def apps(study):
-    study.bench.say(f"\n### Applications\n\nWeak scaling, {ITERATIONS} iterations, a checkpoint after each, one failure in a random iteration (the same one "
-                    "for all methods). Recovery counts from the begin of the iteration that was cut off, as the proxies tell it; of restart from the "
-                    "notice of the failure until all stand at the start again, as rzrun tells it.\n")
+    study.bench.say(f"\n### Applications\n\nWeak scaling, {ITERATIONS} iterations, a checkpoint after each, one failure in the same iteration for all "
+                    "methods. Recovery: from the begin of that iteration, of restart from the notice of the failure.\n")
     study.bench.each([(app, failure) for app in study.find() for failure in ("process", "node")], lambda case: study.make(*case))
     return True
 
@@ -274,8 +273,7 @@ def study(bench):
         return False
     peer = bench.peer_open("bench_recovery") or ("left out" if bench.options.no_peers else
                                                  "not here (--peer-root; tools/setup --peers makes it available), left out")
-    bench.say("\n## Global restart\n\nMore ranks than processors share them. Values are medians (95 % interval of the mean by Student's t). Open MPI 5 with "
-              f"ULFM: {peer}.\n")
-    good = bench.judged(bench.parts(PARTS, recovery, SHARES_QUICK if bench.quick else SHARES), "runs of ours complete: whole again, and a good end")
+    bench.say(f"\n## Global restart\n\nMedians (95 % interval of the mean by Student's t). Open MPI 5 with ULFM: {peer}.\n")
+    good = bench.judged(bench.parts(PARTS, recovery, SHARES_QUICK if bench.quick else SHARES), "runs of ours complete")
     bench.say(f"\nOf the peers {recovery.peers.text()} runs complete.\n" if recovery.peers.runs else "")
     return good

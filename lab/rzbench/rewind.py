@@ -6,8 +6,7 @@ from .rewind_run import run
 from .table import Samples, Table
 
 PAUSE_MOST_MS_PER_GIB, REWIND_MOST = 50, 2
-PAUSE = ("\nA memcpy of a rank's memory to memory that is there, one to new memory, a file of it in TMPDIR (not synchronised), and a snapshot take turns; each "
-         "value is that of the slowest rank. The pause is the longest time that a barrier took while a snapshot was taken.\n")
+PAUSE = "\nThe pause is the longest time that a barrier took while a snapshot was taken; the file is not synchronised.\n"
 COLUMNS = ("snapshot: pause", "memcpy", "memcpy to new memory", "a file")
 
 

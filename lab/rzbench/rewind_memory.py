@@ -15,8 +15,8 @@ HELD, OWN, COPIES, DAEMON, IN_FILES, RANK = ("held / a rank's memory", "its imag
                                              "in files, MiB", "a rank's memory, MiB")
 TEXT = f"""### Memory
 
-{NODES} ranks on {NODES} nodes rest after two snapshots. Held is what is there beside the ranks: their images and copies of them in shared memory, and what
-the daemons have of their own, with parities (smaps_rollup). A rank's memory is what it has of its own, without its images. All values are for each rank.
+{NODES} ranks on {NODES} nodes after two snapshots. Held: their images and copies of them, and what the daemons have of their own, with parities. A rank's
+memory is without its images. Values are for each rank.
 """
 
 

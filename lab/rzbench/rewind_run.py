@@ -17,17 +17,12 @@ TIME, LOST, TAKEN, EACH, SPARSE = "run time, s", "lost, %", "taken", "lost by ea
 RANKS_CPU, DAEMONS_CPU, MORE_CPU = "processor time of ranks, s", "of daemons, s", f"more processor time with one each {EVERY_S} s, %"
 TEXT = """### Run time
 
-The same work without --rewind, with --rewind before any snapshot, with snapshots, and with files of the program's own instead: each rank writes all its
-memory to a file ({kind}), which is synchronised, and renamed over the one before the last. All four take turns. The program asks for a snapshot, or
-writes, at the same points of its work, more often than a user would, so that what they take is seen above the noise. Two come before the time that is
-measured, in which memory for the images is made. For one each {every} s it follows by division: what each took, over {every} s, and to it is added what
---rewind takes without any snapshot. Processor time, of ranks that never rest, is less disturbed by other work on the machine.
+Files: each rank writes all its memory to a file ({kind}), synchronised, and renamed over the one before the last, at the points where the program else
+asks for a snapshot. One each {every} s follows by division, and to it is added what --rewind takes without any.
 """
 AGAIN = """### Beside a program that saves itself
 
-A rank kills itself in the middle of an interval, and what counts is the time until all ranks have ended a step again: rewound, or started again by
-rzrun (--on-failure restart), with files of the program's own, which are read from the page cache. The work since the last snapshot or file, which is
-done again, is not counted.
+Until all ranks have ended a step again: rewound, or started again by rzrun (--on-failure restart) with files, which are read from the page cache.
 """
 
 

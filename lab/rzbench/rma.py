@@ -19,9 +19,7 @@ CONTENDING, CONTENTION_LIMIT_S = 8, 60
 # vader). Between processes of one machine sm and rdma would map memory, whatever btl says.
 ON_A_NODE, BETWEEN = ("--mca", "osc", "^rdma"), ("--mca", "osc", "pt2pt")
 
-TEXT = ("\n## One-sided communication\n\nAll systems take turns in each repetition; each value is the mean of one run. Ratios are taken repetition by "
-        "repetition. The target waits in MPI_Recv. Put, get, fetch_and_op and compare_and_swap are followed by a flush, in one epoch of "
-        "MPI_Win_lock; 16 of them by one flush; a lock is exclusive, and not contended.\n")
+TEXT = "\n## One-sided communication\n\nThe target waits in MPI_Recv.\n"
 
 
 def row_of(measure, size):
@@ -41,24 +39,21 @@ def judged(bench, name, where, text, words=(), between=False):
 
 
 def allocated(bench):
-    return judged(bench, "allocated", ", allocated window", f"### On a node\n\nTwo ranks on one node{bench.pinned_text()}; the memory of the window is that of "
-                "MPI_Win_allocate.")
+    return judged(bench, "allocated", ", allocated window", f"### Windows of MPI_Win_allocate\n\nTwo ranks{bench.pinned_text()}.")
 
 
 def created(bench):
-    return judged(bench, "created", ", created window", "The same with memory of MPI_Alloc_mem, and MPI_Win_create.", ("--window", "create"))
+    return judged(bench, "created", ", created window", f"### Windows of MPI_Win_create\n\nTwo ranks{bench.pinned_text()}.", ("--window", "create"))
 
 
 def nodes(bench):
-    return judged(bench, "nodes", ", two nodes", f"### Between nodes\n\nTwo ranks{bench.pinned_text()}, all over TCP on loopback: Rhizome between two emulated "
-                "nodes, peers with shared memory turned off.", between=True)
+    return judged(bench, "nodes", ", two nodes", f"### Between nodes\n\nTwo ranks{bench.pinned_text()}, over TCP on loopback.", between=True)
 
 
 def contention(bench):
     table = Table("rma-contention", f"{CONTENDING} ranks: one lock, get, put, unlock, us", "what", "us", "ratios")
-    bench.say(f"\n### Contention\n\n{CONTENDING} ranks on one node, not pinned, take the exclusive lock of rank 0 at once, again and again, and count by get "
-              "and put; the count is checked. One of these takes the time of all divided by their number. Where ranks outnumber processors Open MPI "
-              f"yields. A run that takes longer than {CONTENTION_LIMIT_S} s is ended.\n")
+    bench.say(f"\n### Contention\n\n{CONTENDING} ranks on one node, not pinned; the time of all divided by their number. A run that takes longer than "
+              f"{CONTENTION_LIMIT_S} s is ended.\n")
     row, systems = f"lock contention, {CONTENDING} ranks", bench.having("bench_rma")
 
     def command(case):

@@ -112,7 +112,7 @@ class Told(Tally):
 
     def show(self, bench):
         more = f" In {self.falsely} a living node was reported, since this machine was late by more than the timeout allows; they are left out."
-        bench.say(f"\n{self.text()} runs complete: every living daemon had the news.{more if self.falsely else ''}\n")
+        bench.say(f"\n{self.text()} runs complete.{more if self.falsely else ''}\n")
 
     def trial(self, bench, job, table, row, repetition, values):
         """Runs the job until all have the news of each victim, and puts {column: value(what is known)}; the latter is returned, None if not all had it."""
@@ -173,8 +173,7 @@ def noise(bench):
             for repetition, ratio in enumerate(times.ratio(row, setting, "off").values):
                 overhead.put(row, setting, repetition, 100 * (ratio - 1))
             quickest.put(row, setting, 0, 100 * (times.at(row, setting).summary().low / times.at(row, "off").summary().low - 1))
-    bench.say("\n## Noise\n\nOne process per node, daemons on the same processors. Off is `--no-ft`; the column `off again` says how far two equal runs are "
-              "apart.\n")
+    bench.say("\n## Noise\n\nOne process per node. Off is `--no-ft`; `off again` says how far two equal runs are apart.\n")
     bench.show(command("P = 10 ms", PAIR), command("P = 10 ms", GROUP), tables=[times, overhead, quickest])
     return True
 
@@ -198,7 +197,7 @@ def accuracy(bench):
         return [(table, row, "failure reports", reports), *([(table, row, "run s", result.wall_s)] if result.end == ENDED else [])]
     if not bench.compile("bench_group"):
         return False
-    bench.part("## The shortest heartbeats\n\nNo process fails; all ranks call barrier and allreduce without rest, from the start of the job. T = 2 P.",
+    bench.part("## The shortest heartbeats\n\nNo process fails; all ranks call barrier and allreduce without rest. T = 2 P.",
                [table], (5, 1), PERIODS_MS[:1] if bench.quick else PERIODS_MS, command, take, PERIODS_MS[:1], good=lambda *_: True)
     shortest = None  # such that neither it nor a longer one saw a failure report
     for row in table.rows:
@@ -223,9 +222,8 @@ def detect(bench):
 
     def job_of(sweep, x, kind, repetition):
         return silent_job(bench, x if sweep == "nodes" else 8, x if sweep == "processes" else 1, x if sweep == "period" else PERIOD_MS, kind, repetition)
-    bench.say("\n## Detection\n\nSilent: nothing comes from the node any more, and no connection breaks; zero is that moment, drawn evenly from a period. "
-              "Killed: SIGKILL to its daemon; its connections break. T = 2 P; swim probes every P. Flat: each process watches another from a thread of its "
-              "own; one process is stopped, and all processes are to know.\n")
+    bench.say("\n## Detection\n\nSilent: nothing comes from the node any more, and no connection breaks. Killed: SIGKILL to its daemon; its connections break. "
+              "T = 2 P; swim probes every P. Flat: each process watches another; one is stopped, and all processes are to know.\n")
     bench.show(*(job_of("nodes", 8, kind, 0).command(bench) for kind in KINDS))
     for sweep, title, rows_are, axis, usual, quick in SWEEPS:
         table = Table(f"detect-{sweep}", title, rows_are, "ms", f"plot log {axis}")
@@ -247,7 +245,7 @@ def say_bounds(bench, table, sweep):
     found = [(first.low / period, last.high / period) for (first, last), period in zip(bounds, periods) if first.n and last.n]
     if found:
         bench.say(f"\nRing, silent: from {min(low for low, _ in found):.2f} (first seen) to {max(high for _, high in found):.2f} periods (known to all) in all "
-                  "trials; the formula's bounds are 1 and 2, with T = 2 P and no process late.\n")
+                  "trials; by the formula 1 and 2.\n")
 
 
 MANY_NODES = 16
@@ -273,7 +271,7 @@ def many(bench):
         each = (most.median - one.median) / max(1, len(table.rows) - 1)
         if one.n and most.n:
             parts.append(f"{kind}: {each:.1f} ms ({each / (2 * PERIOD_MS):.2f} timeouts) for each further one")
-    bench.say("\n" + "; ".join(parts) + ". The formula says two timeouts for neighbours, none for scattered.\n")
+    bench.say("\n" + "; ".join(parts) + ". By the formula two timeouts for neighbours, none for scattered.\n")
     told.show(bench)
     return True
 
@@ -310,8 +308,7 @@ def spread(bench):
     told, columns = Told(), (1, 4) if bench.quick else (1, 4, 12)
     table = Table("spread-nodes", "A process fails: ms from SIGKILL to the news at the last daemon, over nodes (figure 11)", "nodes", "ms",
                   "plot trends log2")
-    bench.say("\n## News of a failed process\n\nThe processes have called MPI_Init and rest; some are killed one after the other. All nodes share the "
-              "processors of this machine.\n")
+    bench.say("\n## News of a failed process\n\nThe processes rest; some are killed one after the other.\n")
     bench.turns((4, 1), [(nodes, per_node) for nodes in (2, 4, 8, 16, 32, 64) if nodes <= (8 if bench.quick else NODES_MOST) for per_node in columns],
                 lambda case, repetition: spread_trial(bench, told, table, str(case[0]), f"{case[1]} per node", spread_job(bench, *case), repetition))
     spread_show(bench, table, spread_job(bench, 8, 4).command(bench))
@@ -376,10 +373,9 @@ def footprint(bench):
             measured = 2 * (octets - datagrams * HEADERS_BYTES) / seconds / IDLE[setting][0] if segments == 0 and datagrams > 0 else None
         return [(table, setting, "heartbeats, B/s and node", measured), (table, setting, "by formula (rzps)", formula),
                 (table, setting, "measured / formula", measured / formula if measured is not None and formula else None)]
-    counted = "Heartbeats are what the kernel counts in a network namespace of the job's own: bytes of datagrams without their headers, sent and received." \
+    counted = "Heartbeats: bytes of datagrams without their headers, sent and received, by the kernel." \
         if alone else "The bytes of heartbeats are not measured: a network namespace of the job's own cannot be made here (unshare, ip)."
-    bench.part("## An idle daemon\n\nAll processes wait in MPI_Barrier; one on each node looks at its daemon: the processor time of all its threads, its "
-               f"resident memory, and its share (shared pages divided among those that share them). {counted}", [table], (3, 1),
+    bench.part(f"## An idle daemon\n\nAll processes wait in MPI_Barrier. Share: shared pages divided among those that share them. {counted}", [table], (3, 1),
                list(IDLE)[:1 if bench.quick else None], command, take, list(IDLE)[:1], good=lambda result, _: result.end != ENDED or result.status == 0)
     bench.say("\nTargets at P = 100 ms: below 0.2 % of a core; 6 MiB with 64 processes.\n")
     return True
@@ -420,9 +416,8 @@ def members(bench):
     bench.turns((5, 1), [(n, kind) for n in ((4,) if bench.quick else (4, 8, 16, 32, 64)) for kind in [*list(KINDS)[:3], *([MEMBERLIST] if peer else [])]],
                 measure)
     left_out = "" if peer else " memberlist was left out." if bench.options.no_peers else " memberlist or Go is not installed (tools/setup --peers does it)."
-    bench.say("\n## Beside memberlist\n\nP = 200 ms. Ring: T = 2 P. Swim and memberlist probe every P. memberlist: HashiCorp's library in Go, DefaultLANConfig "
-              "with all intervals scaled by P / 1 s, members being processes on loopback; a killed member is silence to it, a failed connection is no evidence "
-              "there. Ours: a daemon per node with one process, cut off (silent) or killed. First and last: when the first and the last of the living are told."
+    bench.say("\n## Beside memberlist\n\nRing: T = 2 P. Swim and memberlist probe every P. memberlist: HashiCorp's library in Go, DefaultLANConfig with all "
+              "intervals scaled by P / 1 s; a killed member is silence to it. First and last: of the living that are told."
               f"{left_out}\n")
     bench.show(*([peer_command(16, 0)] if peer else ()), tables=[table])
     told.show(bench)

@@ -41,11 +41,10 @@ def failure(bench):
                                        "last error, MPI_Recv": errors}
         return [(table, f"{ranks} ranks on {nodes} node{'s' if nodes > 1 else ''}, {mebibytes} MiB", column, (dates[-1] - recorded["injected"]) / 1e6)
                 for column, dates in found.items() if dates[-1] >= recorded["injected"]]
-    bench.part("## One failure\n\nThe victim holds memory resident; all others wait for it. Zero is the moment its daemon sends the signal; survivors read "
-               "the same clock when their call has returned.", [table], (7, 2), [(setting, call) for setting in FAILURES[:3 if bench.quick else None]
-                                                                                 for call in CALLS], command, take,
+    bench.part("## One failure\n\nZero is the moment at which the victim's daemon sends the signal.", [table], (7, 2),
+               [(setting, call) for setting in FAILURES[:3 if bench.quick else None] for call in CALLS], command, take,
                [(FAILURES[0], call) for call in CALLS], good=lambda result, found: found is not None)
-    bench.say(f"\n{bench.tally.text()} runs complete: every survivor returned what it had to.\n")
+    bench.say(f"\n{bench.tally.text()} runs complete.\n")
     return bench.tally.failed == 0
 
 
@@ -58,8 +57,7 @@ def latency(bench):
     if not bench.compile("bench_pair", peers=True):
         return False
     sizes, ms = (SIZES[::2], "20") if bench.quick else (SIZES, "100")
-    bench.say(f"\n## Point to point\n\nTwo ranks{bench.pinned_text()}; each value is the mean of many round trips in one run, each repetition a run of its "
-              "own.\n")
+    bench.say(f"\n## Point to point\n\nTwo ranks{bench.pinned_text()}.\n")
     for between, name, title in ((False, "latency", "Half round trip within a node, us"),
                                  (True, "latency-between", "Half round trip between nodes (over loopback; peers: TCP), us")):
         table = Table(name, title, "message", "half round trip, us", "ratios plot log")
@@ -79,8 +77,8 @@ WHOLE = {"ring": ("ring", "one hop us", r"rounds, ([\d.]+) us per hop", "100", "
 def crowd(bench):
     if not bench.compile(*WHOLE, "bench_group", peers=True):
         return False
-    bench.say("\n## More ranks than processors\n\nOne node, not pinned. Processor time is user and system time of everything the launcher started, itself "
-              f"included. A run that lasts longer than {bench.limit_s:.0f} s is ended.\n")
+    bench.say("\n## More ranks than processors\n\nOne node, not pinned. Processor time: of everything that the launcher started. A run that lasts longer than "
+              f"{bench.limit_s:.0f} s is ended.\n")
     most = 16 if bench.quick else 64
     programs = Table("crowd", "Whole programs: wall and processor time from start to end of the launcher, and what the program measured itself", "what",
                      "s or us, as named", "ratios plot log")

@@ -5,6 +5,8 @@ import re
 import statistics
 from dataclasses import dataclass
 
+from .layout import grid
+
 # The t of 95 % (two-sided) for 1 to 20 degrees of freedom, and that for infinitely many.
 T95 = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
        2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860)
@@ -80,14 +82,15 @@ class Samples:
 
 
 class Table:
-    """name: in the CSV file and in names of plots. shown: words of what it is shown with: ratios (the first column over each other one), intervals
-    (of the mean), plot, and of the plot: log (its y axis), below-zero, linear or log2 (its x axis has the numbers that rows begin with, else their
-    names), trends (a line through the medians of each column)."""
+    """name: in the CSV file and in names of plots. shown: words of what it is shown with: ratios (the first column over each other one, where nothing was
+    asked of the rows), intervals (of the mean), untold (in the CSV file and the plot alone), plot, and of the plot: log (its y axis), below-zero, linear
+    or log2 (its x axis has the numbers that rows begin with, else their names), trends (a line through the medians of each column)."""
 
     def __init__(self, name, title, rows_are, unit="", shown="", columns=()):
         self.name, self.title, self.rows_are, self.unit = name, title, rows_are, unit
         self.shown = set(shown.split())
         self.rows, self.columns, self.cells = [], list(columns), {}
+        self.asked = {}  # {what was asked: {row: the claim}}
 
     def cell(self, row, column):
         """The cell of this row and column, made when it is new."""
@@ -129,19 +132,15 @@ class Table:
         return a, b, statistics.correlation(xs, ys) ** 2 if len(set(ys)) > 1 else 1.0
 
     def markdown(self):
-        others = self.columns[1:] if "ratios" in self.shown else []
-        heads = [self.rows_are, *self.columns, *(f"{self.columns[0]} / {other}" for other in others), "n"]
-        lines = ["", f"### {self.title}", "", line_of(heads), "|" + "---|" * len(heads)]
+        others = self.columns[1:] if "ratios" in self.shown and not self.asked else []
+        heads, rows = [self.rows_are, *self.columns, *(f"{self.columns[0]} / {other}" for other in others), *self.asked, "n"], []
         for row in self.rows:
             n = self.at(row, self.columns[0]).summary().n
-            lines.append(line_of([row, *(self.at(row, column).text("intervals" in self.shown, n) for column in self.columns),
-                                  *(self.ratio(row, self.columns[0], other).summary().text() for other in others), str(n)]))
-        return "\n".join(lines) + "\n"
+            rows.append([row, *(self.at(row, column).text("intervals" in self.shown, n) for column in self.columns),
+                         *(self.ratio(row, self.columns[0], other).summary().text() for other in others),
+                         *(claims[row].cell(n) if row in claims else "-" for claims in self.asked.values()), str(n)])
+        return grid(self.title, heads, rows)
 
     def csv(self):
         return "".join(f'{self.name},"{row}","{column}",{repetition},{value:.9g}\n' for row in self.rows for column in self.columns
                        for repetition, value in enumerate(self.at(row, column).values, 1) if not math.isnan(value))
-
-
-def line_of(cells):
-    return "| " + " | ".join(cells) + " |"

@@ -7,8 +7,8 @@ from .table import Table
 
 TEXT = """## Algorithms of collective operations
 
-Each value is the mean of one round of calls, that of the slowest rank, in us; within a round the algorithms take turns in one job. "-": what the
-library chooses without RZ_COLL. Of an operation that an algorithm cannot do in a case the value is that of the one that is taken instead."""
+The slowest rank's mean of one round of calls. "-": what the library chooses without RZ_COLL. An algorithm that cannot do a case has the value of the one
+that is taken instead."""
 
 OPERATIONS = ("barrier", "bcast", "allgather", "alltoall", "reduce", "allreduce", "reduce_scatter")
 USUAL = "-"

@@ -57,7 +57,19 @@ RZ_CLI_TAKE(plot)
 
 RZ_CLI_TAKE_TEXT(report, REQUEST->report)
 
-/* The table in Markdown, with the command that makes it again and the drawing. */
+/* The rows of one case from `at` on; returns where they end. */
+static uint32_t end_of_case(const struct rz_table *table, uint32_t at)
+{
+    uint32_t end = at;
+    while (end < rz_table_rows(table) &&
+           strcmp(rz_table_text_at(table, end, "case"), rz_table_text_at(table, at, "case")) == 0) {
+        end++;
+    }
+    return end;
+}
+
+/* The table in Markdown, with the command that makes it again and the drawing: one failure, no
+ * failure, and faults. */
 static bool write_report(const struct request *request, const struct rz_table *table, int argc,
                          char **argv)
 {
@@ -74,7 +86,12 @@ static bool write_report(const struct request *request, const struct rz_table *t
     if (request->plot) {
         fprintf(out, "![Failure detectors](%s)\n\n", name ? name + 1 : request->plot);
     }
-    rz_table_markdown(table, out);
+    uint32_t failed = end_of_case(table, 0), calm = end_of_case(table, failed);
+    rz_table_markdown_rows(table, "One failure", 0, failed, out);
+    fputc('\n', out);
+    rz_table_markdown_rows(table, "Quiet", failed, calm, out);
+    fputc('\n', out);
+    rz_table_markdown_rows(table, "Faults of the network", calm, rz_table_rows(table), out);
     bool written = !ferror(out);
     return fclose(out) == 0 && written;
 }

@@ -296,10 +296,11 @@ static void write_report(const struct request *request, const struct rz_figure_r
           out);
     fprintf(
         out,
-        "* What was measured is that of seed %llu; each row was assessed with up to %llu seed%s, "
-        "as many as it says (verdicts.csv has all), and its verdict is that of most "
-        "of them, with the 95 %% interval of their share; a row whose interval has a half in it "
-        "depends on the seed, and is neither.\n\n",
+        "* What was measured is that of seed %llu; each row was assessed with up to %llu seed%s "
+        "(verdicts.csv has all), and its verdict is that of most of them: of all of them where the "
+        "column of seeds is empty, else with the 95 %% interval of their share; a row whose "
+        "interval has a half in it depends on the seed, and is neither. One figure: `rzsim figure "
+        "NAME`.\n\n",
         (unsigned long long)request->options.seed, (unsigned long long)request->seeds,
         request->seeds == 1 ? "" : "s");
     rz_figure_report_markdown(report, out);

@@ -215,11 +215,12 @@ static const char *outcome_text(enum outcome outcome, bool own)
     return outcome == AGREES ? "agrees" : "**differs**";
 }
 
-static void seeds_text(struct rz_table *table, const struct row *row)
+/* all: seeds of the row that has most; nothing where so many are of one mind. */
+static void seeds_text(struct rz_table *table, const struct row *row, uint32_t all)
 {
     double low, high;
-    if (row->assessed < 2) {
-        rz_table_text(table, "%s", row->assessed == 1 ? "1" : "");
+    if (row->assessed == 0 || (row->assessed == all && (row->agreed == all || row->agreed == 0))) {
+        rz_table_text(table, "%s", "");
         return;
     }
     share_interval(row->agreed, row->assessed, &low, &high);
@@ -232,8 +233,6 @@ static void overview(const struct rz_figure_report *report, struct rz_table *tab
     rz_table_column(table, "figure", "figure", NULL);
     rz_table_column(table, "source", "source", NULL);
     rz_table_column(table, "title", "what it shows", NULL);
-    rz_table_column(table, "stated", "what the source states", NULL);
-    rz_table_column(table, "command", "made by", NULL);
     rz_table_column(table, "took", "took", "s");
     for (uint32_t i = 0; i < report->n_entries; i++) {
         const struct entry *entry = &report->entries[i];
@@ -250,20 +249,31 @@ static void overview(const struct rz_figure_report *report, struct rz_table *tab
         }
         rz_table_text(table, "%s", figure->source);
         rz_table_text(table, "%s", figure->title);
-        rz_table_text(table, "%s", figure->stated);
-        rz_table_text(table, "`rzsim figure %s`", figure->name);
         rz_table_text(table, "%.1f", entry->seconds);
     }
 }
 
+static uint32_t most_seeds(const struct rz_figure_report *report)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < report->n_entries; i++) {
+        for (uint32_t row = 0; row < report->entries[i].n_rows; row++) {
+            uint32_t n = report->entries[i].rows[row].assessed;
+            most = n > most ? n : most;
+        }
+    }
+    return most;
+}
+
 static void agreement(const struct rz_figure_report *report, struct rz_table *table)
 {
+    uint32_t all = most_seeds(report);
     rz_table_column(table, "figure", "figure", NULL);
     rz_table_column(table, "what", "what", NULL);
     rz_table_column(table, "stated", "stated", NULL);
     rz_table_column(table, "measured", "measured here", NULL);
     rz_table_column(table, "verdict", "verdict", NULL);
-    rz_table_column(table, "seeds", "in so many seeds (95 %)", NULL);
+    rz_table_column(table, "seeds", "seeds, if not all (95 %)", NULL);
     rz_table_column(table, "reason", "reason where it differs", NULL);
     for (uint32_t i = 0; i < report->n_entries; i++) {
         for (uint32_t r = 0; r < report->entries[i].n_rows; r++) {
@@ -275,7 +285,7 @@ static void agreement(const struct rz_figure_report *report, struct rz_table *ta
             rz_table_text(table, "%s", row->stated ? row->stated : "");
             rz_table_text(table, "%s", row->measured);
             rz_table_text(table, "%s", outcome_text(outcome_of(row), is_own(row)));
-            seeds_text(table, row);
+            seeds_text(table, row, all);
             rz_table_text(table, "%s", row->reason ? row->reason : "");
         }
     }
@@ -323,6 +333,12 @@ void rz_figure_report_markdown(const struct rz_figure_report *report, FILE *out)
 void rz_figure_report_print(const struct rz_figure_report *report, FILE *out)
 {
     struct rz_table *rows = rz_table_create("Agreement");
+    for (uint32_t i = 0; i < report->n_entries; i++) {
+        const struct rz_figure *figure = report->entries[i].figure;
+        if (figure) {
+            fprintf(out, "%s: %s\n%s\n\n", figure->name, figure->source, figure->stated);
+        }
+    }
     agreement(report, rows);
     rz_table_print(rows, out);
     rz_table_destroy(rows);

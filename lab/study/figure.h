@@ -76,7 +76,7 @@ void rz_figure_report_destroy(struct rz_figure_report *report);
 void rz_figure_report_sort(struct rz_figure_report *report);
 /* The table of agreement of all figures made, as Markdown. */
 void rz_figure_report_markdown(const struct rz_figure_report *report, FILE *out);
-/* The same rows for a terminal. */
+/* The same rows for a terminal, below what the source states. */
 void rz_figure_report_print(const struct rz_figure_report *report, FILE *out);
 /* Each row in each seed, as CSV. False: *why. */
 bool rz_figure_report_csv(const struct rz_figure_report *report, const char *path,

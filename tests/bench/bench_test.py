@@ -13,7 +13,7 @@ import unittest
 BUILD, SOURCE = os.environ["RZ_TEST_BUILD"], os.environ["RZ_TEST_SOURCE"]
 sys.path[:0] = [f"{SOURCE}/lab", f"{SOURCE}/tools", f"{SOURCE}/tests"]
 from patience import HANG_S  # noqa: E402
-from rzbench import files, messages, peers, proxies, records, rewind_memory, rewind_run, run, tune  # noqa: E402
+from rzbench import files, layout, messages, peers, proxies, records, rewind_memory, rewind_run, run, tune  # noqa: E402
 from rzbench.bench import Bench  # noqa: E402
 from rzbench.claims import EXCUSED, HOLDS, NOT_MEASURED, WITHIN, Claims  # noqa: E402
 from rzbench.plot import script, curves_of  # noqa: E402
@@ -90,21 +90,41 @@ class Verdicts(unittest.TestCase):
         claims.all("none was run", 0, 0)
         self.assertEqual(claims[2].holds, NOT_MEASURED)
 
-    def test_shortfalls(self):
-        """What does not hold and counts, with by how much."""
-        claims = Claims()
-        claims.most("seven", 7, self.SEVEN)
-        claims.not_more("not more", 0.8, self.CHANCE)  # within the interval
-        self.assertEqual(([claim.holds for claim in claims], claims.shortfalls()), ([HOLDS, WITHIN], ""))
-        claims.most("five", 5, self.SEVEN)
-        claims.least("eight", 8, self.SEVEN)
-        claims.least("nine", 9, self.SEVEN)
-        claims.excuse("it cannot")
-        claims.not_more("not more", 0.8, self.SLOWER)
-        claims.all("runs", 3, 4)
-        self.assertEqual(claims.shortfalls().split("\n")[3:-1], [
-            "* five: 7.00 (6.00..8.00), n = 10; asked: at most 5 (40% more)", "* eight: 7.00 (6.00..8.00), n = 10; asked: at least 8 (12% less)",
-            "* not more: 0.900 (0.850..0.950), n = 10; asked: within the interval not more than 0.8 (12% more)", "* runs: 3 of 4; asked: all"])
+    def test_claims_of_rows_stand_in_the_table(self):
+        claims, table = Claims(), Table("name", "Title", "what", "us", "ratios")
+        for row, ours, theirs in (("a", 3, 2), ("b", 2, 4), ("c", 9, 10)):
+            for repetition in range(2):
+                table.cell(row, "ours").put(repetition, ours + repetition)
+                table.cell(row, "theirs").put(repetition, theirs + repetition)
+        for row, interval in (("a", self.SEVEN), ("b", Interval(2, 0.5, 0.4, 0.6))):
+            claims.most(f"{row} over theirs", 1, interval, of=(table, row, "over theirs"))
+        claims.all("runs", 4, 4)
+        self.assertEqual(table.markdown().split("\n")[1:-1], [
+            "### Title (n = 2)", "", "| what | ours | theirs | over theirs: at most 1 |", "|---|---|---|---|",
+            "| a | 3.50 [3.00..4.00] | 2.50 [2.00..3.00] | **7.00 (6.00..8.00) (n=10)** |",
+            "| b | 2.50 [2.00..3.00] | 4.50 [4.00..5.00] | 0.500 (0.400..0.600) |", "| c | 9.50 [9.00..10.0] | 10.5 [10.0..11.0] | - |"])
+        self.assertEqual((claims.markdown(), claims.verdict()[0]), ("\nAlso asked: runs, all: 4 of 4, holds.\n", "verdict: does not hold (2 of 3)"))
+
+
+class Layout(unittest.TestCase):
+    def test_a_column_that_says_one_thing_goes_above_the_table(self):
+        rows = [["a", "1", "0 [0..0]", "-", "3"], ["b", "2", "0 [0..0]", "-", "3"]]
+        self.assertEqual(layout.grid("Title", ["what", "x", "y", "z", "n"], rows),
+                         "\n### Title (n = 3)\n\nIn all rows: y: 0 [0..0]; z: -.\n\n| what | x |\n|---|---|\n| a | 1 |\n| b | 2 |\n")
+        self.assertEqual(layout.grid("Title", ["what", "x", "n"], [["a", "1", "3"]]), "\n### Title (n = 3)\n\n| what | x |\n|---|---|\n| a | 1 |\n")
+        self.assertEqual(layout.grid("Title", ["what", "x", "n"], [["a", "1", "3"], ["b", "1", "2"]]),
+                         "\n### Title\n\nIn all rows: x: 1.\n\n| what | n |\n|---|---|\n| a | 3 |\n| b | 2 |\n")
+        self.assertEqual(layout.grid("Title", ["what", "x", "n"], [["a", "1", "3"], ["b", "1", "3"]]).count("| x |"), 1)
+
+    def test_no_command_is_told_twice(self):
+        commands, told = layout.Commands(), []
+        for ranks in (2, 4):
+            told.append(commands.lines([f"rzrun -n {ranks} --nodes 1 a.rhizome --ms 50 --pin 0,1".split(),
+                                        f"mpirun --mca btl vader --mca x 0 -n {ranks} a.openmpi --ms 50 --pin 0,1".split()]))
+        told.append(commands.lines(["rzrun -n 2 b.rhizome 1 2 3 4".split(), "mpirun --mca btl vader --mca x 0 -n 2 b.openmpi 1 2 3 4".split()]))
+        self.assertEqual(told, [f"\n{layout.EXPLAINED}\n\n    rzrun -n 2 --nodes 1 a.rhizome --ms 50 --pin 0,1\n"
+                                "    (1) mpirun --mca btl vader --mca x 0 -n 2 a.openmpi ...\n", "",
+                                "\n    rzrun -n 2 b.rhizome 1 2 3 4\n    (1) -n 2 b.openmpi ...\n"])
 
 
 class Peers(unittest.TestCase):
@@ -131,7 +151,7 @@ class Peers(unittest.TestCase):
         table = self.table(ours=[3, 3], openmpi=[2, 2], mpich=[4, 4])
         peers.at_most(bench, table, "row", 1.5, "time")
         peers.at_least(bench, table, "row", 1, "rate")
-        self.assertEqual([(claim.holds, claim.by) for claim in bench.claims], [(HOLDS, "0% less"), ("**does not hold**", "25% less")])
+        self.assertEqual([claim.holds for claim in bench.claims], [HOLDS, "**does not hold**"])
 
     def test_growth_with_the_queue(self):
         table = Table("rate", "", "")

@@ -182,15 +182,27 @@ def of_git(*words):
     return result.stdout.strip() if result.returncode == 0 else "unknown"
 
 
+def table_of(campaign):
+    """Rows of Markdown: the runs of each job over its nodes, with the violations where there are some."""
+    cells = {}
+    for name, runs in campaign.runs.items():
+        job, nodes = name.removesuffix(" nodes").rsplit(", ", 1)
+        violations = campaign.violations_of(name)
+        cells.setdefault(job, {})[int(nodes)] = f"{runs} ({violations})" if violations else str(runs)
+    columns = sorted({nodes for row in cells.values() for nodes in row})
+    yield "| job | " + " | ".join(f"{nodes} nodes" for nodes in columns) + " |"
+    yield "|---|" + "---|" * len(columns)
+    for job, row in sorted(cells.items()):
+        yield f"| {job} | " + " | ".join(row.get(nodes, "-") for nodes in columns) + " |"
+
+
 def write_report(path, campaign, last, begun):
     words = [os.path.relpath(word) if os.path.isabs(word) else word for word in sys.argv]
     with open(path, "w", encoding="utf-8") as report:
         print("# False failures: jobs without faults on a loaded machine\n", file=report)
         print(f"{begun:%Y-%m-%d %H:%M} UTC, commit {of_git('rev-parse', '--short=12', 'HEAD')}, {os.cpu_count()} processors.\n", file=report)
         print(f"    python3 {shlex.join(words)}\n", file=report)
-        print("| job | runs | violations |\n|---|---|---|", file=report)
-        for name in sorted(campaign.runs):
-            print(f"| {name} | {campaign.runs[name]} | {campaign.violations_of(name)} |", file=report)
+        print("Runs; in brackets, violations.\n", *table_of(campaign), sep="\n", file=report)
         print(f"\n{last}.", file=report)
         for _, told in campaign.violations:
             print("\n    " + told.strip().replace("\n", "\n    "), file=report)

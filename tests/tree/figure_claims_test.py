@@ -70,7 +70,7 @@ class Edits(unittest.TestCase):
     def tables(text, title):
         """Where the rows are of each table below a heading that ends so."""
         found = []
-        for heading in re.finditer(rf"^##+ .*{re.escape(title)}\n", text, re.M):
+        for heading in re.finditer(rf"^##+ .*{re.escape(title)}(?: \(n = \d+\))?\n", text, re.M):
             behind = re.compile(r"^##+ ", re.M).search(text, heading.end())
             rows = re.compile(r"^\|(?:.*\n){2}((?:\|.*\n)+)", re.M).finditer(text, heading.end(), behind.start() if behind else len(text))
             found += [table.span(1) for table in rows]

@@ -122,8 +122,10 @@ def write(path, all_results, command, machine):
                 cells[-1] = f"not built: {results.unbuilt['peer']}"
             out.append(f"| {results.suite.name} | {results.version} | {results.cases} | " + " | ".join(cells) + " |")
     for title, lines_of in (("Failures that nobody has explained", failure_lines), ("Tests that do not compile", unbuilt_lines)):
-        out += ["", f"## {title}", ""]
         found = [(results, lines_of(results)) for results in all_results]
+        if lines_of is unbuilt_lines and not any(lines for _, lines in found):
+            continue
+        out += ["", f"## {title}", ""]
         for results, lines in found:
             if lines:
                 out += [f"### {results.suite.name}", "", *lines, ""]

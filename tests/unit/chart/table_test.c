@@ -136,6 +136,35 @@ static void test_markdown(void **state)
     rz_table_destroy(table);
 }
 
+/* A column that is the same in all of these rows stands above the table. */
+static void test_markdown_rows(void **state)
+{
+    struct rz_table *table = rz_table_create("Failures");
+    char text[256];
+    FILE *out = tmpfile();
+    (void)state;
+    assert_non_null(out);
+    rz_table_column(table, "set", "set", NULL);
+    rz_table_column(table, "case", "case", NULL);
+    rz_table_column(table, "detect_ms", "detection", "ms");
+    for (int i = 0; i < 4; i++) {
+        rz_table_row(table);
+        rz_table_text(table, "set %d", i);
+        rz_table_text(table, "%s", i < 3 ? "" : "other");
+        rz_table_number(table, i == 0 ? 2 : 7);
+    }
+    rz_table_markdown_rows(table, "Some", 1, 3, out);
+    rz_table_markdown_rows(table, "", 3, 4, out);
+    rewind(out);
+    text[fread(text, 1, sizeof(text) - 1, out)] = 0;
+    fclose(out);
+    assert_string_equal(text, "### Some\n\nIn all rows: case: none; detection (ms): 7.\n\n"
+                              "| set |\n|---|\n| set 1 |\n| set 2 |\n"
+                              "| set | case | detection (ms) |\n|---|---|---:|\n"
+                              "| set 3 | other | 7 |\n");
+    rz_table_destroy(table);
+}
+
 static void test_csv(void **state)
 {
     struct rz_table *table = sample();
@@ -263,8 +292,9 @@ int main(void)
         cmocka_unit_test(test_csv_in_place), cmocka_unit_test(test_cells),
         cmocka_unit_test(test_spread),       cmocka_unit_test(test_summary),
         cmocka_unit_test(test_text),         cmocka_unit_test(test_row),
-        cmocka_unit_test(test_markdown),     cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_csv_read),     cmocka_unit_test(test_csv_numbers),
+        cmocka_unit_test(test_markdown),     cmocka_unit_test(test_markdown_rows),
+        cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_read),
+        cmocka_unit_test(test_csv_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,9 +79,9 @@ static const char *markdown(const struct rz_figure_report *report)
 static void test_make(void **state)
 {
     static const char *const wanted[] = {
-        "| test-1 | slope | 1/2 | 0.50 | agrees | 1 |  |",
-        "| test-1 | luck | not stated; 2 | 1 | **does not hold** | 1 | an odd seed |",
-        "| test-1 | height \\| of it | 7 | 5 | **differs** | 1 | a reason |",
+        "| test-1 | slope | 1/2 | 0.50 | agrees |  |  |",
+        "| test-1 | luck | not stated; 2 | 1 | **does not hold** |  | an odd seed |",
+        "| test-1 | height \\| of it | 7 | 5 | **differs** |  | a reason |",
         "| test-1 | colour | red | none | not comparable |  | no colours here |",
         "[test-1](test-1.svg) | Doe 2000, figure 1 | a line |",
         "| test-2: it cannot be measured | Doe 2000, figure 2 |",
@@ -122,9 +122,9 @@ static void test_make(void **state)
 static void test_seeds(void **state)
 {
     static const char *const wanted[] = {
-        "| test-1 | slope | 1/2 | 0.50 | agrees | 4 of 4 (51 to 100 %) |  |",
+        "| test-1 | slope | 1/2 | 0.50 | agrees |  |  |",
         "| luck | not stated; 2 | 1 | depends on the seed | 3 of 4 (30 to 95 %) | an odd seed |",
-        "| test-1 | height \\| of it | 7 | 5 | **differs** | 0 of 4 (0 to 49 %) | a reason |",
+        "| test-1 | height \\| of it | 7 | 5 | **differs** |  | a reason |",
         "| test-1 | colour | red | none | not comparable |  | no colours here |",
         "0 hold, 0 do not, and 1 depend on the seed."};
     struct rz_figure_options options = {.seed = 1, .effort = 1};
