@@ -28,7 +28,7 @@ struct rz_member {
                        (peer.h) */
     uint32_t acknowledged; /* the latest process of this slot whose failure this process has
                               acknowledged to the daemon (agree/acknowledge.h) */
-    uint32_t awaits_bootstrap, invites_none; /* processes that said so (ft/bootstrap_peers.h) */
+    uint32_t awaits_bootstrap, invites_none; /* processes that said so (ft/bootstrap.h) */
 };
 
 struct rz_liveness {

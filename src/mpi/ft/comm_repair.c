@@ -44,7 +44,6 @@
 #include "mpi/agree/acknowledge.h"
 #include "mpi/agree/agreement_context.h"
 #include "mpi/ft/bootstrap.h"
-#include "mpi/ft/bootstrap_peers.h"
 #include "mpi/engine/waiting.h"
 #include "port/kill_point.h"
 

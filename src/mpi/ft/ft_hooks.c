@@ -5,7 +5,7 @@
  */
 #include "mpi/ft/ft_hooks.h"
 
-#include "mpi/ft/bootstrap_peers.h"
+#include "mpi/ft/bootstrap.h"
 #include "mpi/ft/restart.h"
 
 const struct rz_hooks rz_ft_hooks = {
