@@ -27,7 +27,6 @@
 #include "mpi/engine/transport.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/flat/flat.h"
-#include "mpi/ft/ft_hooks.h"
 #include "mpi/ft/restart.h"
 #include "mpi/init/session_object.h"
 #include "mpi/io/file_object.h"
