@@ -3,14 +3,13 @@
  * The hooks of the layer p2p: acknowledgements and answers that arrive, failures, revocations, the
  * ends of epochs, and what the daemon is shown of messages under way.
  */
-#include "mpi/p2p/p2p_hooks.h"
+#include "mpi/p2p/p2p.h"
 
 #include "mpi/engine/liveness.h"
 #include "mpi/engine/paths.h"
 #include "mpi/p2p/early_fetch.h"
 #include "mpi/p2p/inquiry.h"
 #include "mpi/p2p/message.h"
-#include "mpi/p2p/p2p.h"
 #include "mpi/p2p/partitioned.h"
 #include "mpi/p2p/probe.h"
 #include "mpi/p2p/send_buffer.h"

@@ -168,4 +168,7 @@ int rz_win_await_lock(struct rz_win *win, int rank, bool (*done)(void *arg), voi
 /* A barrier of all members, on behalf of this call. */
 int rz_win_barrier(struct rz_win *win, const char *call);
 
+/* Of the layer rma; rma_hooks.c. */
+extern const struct rz_hooks rz_rma_hooks;
+
 #endif
