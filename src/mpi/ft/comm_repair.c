@@ -41,7 +41,6 @@
 #include "base/no_memory.h"
 #include "base/random.h"
 #include "base/trace.h"
-#include "mpi/agree/acknowledge.h"
 #include "mpi/agree/agreement_context.h"
 #include "mpi/ft/bootstrap.h"
 #include "mpi/engine/waiting.h"
