@@ -4,7 +4,6 @@
  * hardware by which MPI_Comm_split_type splits: MPI_Get_hw_resource_info.
  */
 #include "mpi/agree/comm_info.h"
-#include "mpi/comm/process_set.h"
 #include "mpi/create/comm_creation.h"
 #include "mpi/create/intercomm.h"
 #include "mpi/engine/waiting.h"

@@ -6,7 +6,6 @@
 #include "mpi/init/session_object.h"
 
 #include "mpi/agree/comm_info.h"
-#include "mpi/comm/process_set.h"
 #include "mpi/p2p/buffered.h"
 #include "mpi/comm/comm.h"
 #include "mpi/engine/waiting.h"
