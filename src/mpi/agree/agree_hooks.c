@@ -3,7 +3,7 @@
  * The hooks of the layer agree: protocol messages, failures, revocations on the board, and the
  * begin and end of communicators.
  */
-#include "mpi/agree/agree_hooks.h"
+#include "mpi/agree/agreement_context.h"
 
 #include "mpi/agree/comm_revoke.h"
 #include "mpi/agree/comm_uniform.h"

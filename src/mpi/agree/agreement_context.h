@@ -170,4 +170,7 @@ void rz_agreement_context_comm_ends(struct rz_comm *comm, bool goodbye);
 /* Ends all agreement contexts: at a roll-back and in finalize. */
 void rz_agreement_contexts_close(void);
 
+/* Of the layer agree; agree_hooks.c. */
+extern const struct rz_hooks rz_agree_hooks;
+
 #endif

@@ -6,7 +6,6 @@
 #include "mpi/agree/ballot.h"
 
 #include "base/random.h"
-#include "mpi/agree/acknowledge.h"
 
 #include <stdlib.h>
 

@@ -27,7 +27,7 @@ typedef int (*rz_ballot_outcome_t)(struct rz_comm *comm, const struct rz_proposa
 int rz_ballot_begin(struct rz_comm *comm, uint64_t and, bool acknowledge,
                     rz_ballot_outcome_t outcome, void *result, struct rz_request **request);
 
-/* For outcomes: the user learns of these failures and continues (acknowledge.h). */
+/* For outcomes: the user learns of these failures and continues (liveness.h). */
 void rz_ballot_acknowledge(const struct rz_comm *comm, const struct rz_proposal *proposal);
 
 #endif

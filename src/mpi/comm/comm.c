@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Communicators as objects: context ids, the list of all communicators, what failures and
- * revocation do to them, the predefined ones, and ids of communicators that have ended.
+ * revocation do to them, the predefined ones and their process sets, and ids of communicators that
+ * have ended.
  */
 
 #include "mpi/comm/comm.h"
@@ -15,6 +16,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* The predefined communicators are static objects, so that asking for their rank is safe even
  * between two epochs. */
@@ -395,6 +397,20 @@ void rz_comms_close(void)
         }
     }
     closing = false;
+}
+
+/* ---- Process sets ---- */
+
+const char *const rz_process_sets[RZ_PROCESS_SETS] = {"mpi://WORLD", "mpi://SELF"};
+
+unsigned rz_process_set_comm(const char *name)
+{
+    for (unsigned i = 0; i < RZ_PROCESS_SETS; i++) {
+        if (strcasecmp(name, rz_process_sets[i]) == 0) {
+            return 0x101 + i;
+        }
+    }
+    return 0;
 }
 
 /* ---- Goodbyes ---- */

@@ -283,6 +283,17 @@ void rz_comm_revoked(struct rz_comm *comm);
  */
 bool rz_comm_says_goodbye(const struct rz_comm *comm);
 
+/* ---- The process sets that the standard defines: those of the predefined communicators ---- */
+
+enum { RZ_PROCESS_SETS = 2 };
+
+/* Their names, by number. */
+extern const char *const rz_process_sets[RZ_PROCESS_SETS];
+
+/* The predefined communicator with the processes of that process set (0x101 WORLD, 0x102 SELF); 0:
+ * none. Names are not case-sensitive. */
+unsigned rz_process_set_comm(const char *name);
+
 extern const struct rz_hooks rz_comm_hooks;
 
 #endif

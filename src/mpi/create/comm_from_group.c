@@ -5,7 +5,7 @@
  * member takes part in each of these, so that all count alike.
  */
 #include "base/random.h"
-#include "mpi/create/comm_from_group.h"
+#include "mpi/create/create_hooks.h"
 
 #include "mpi/agree/comm_info.h"
 #include "mpi/core/errhandler.h"

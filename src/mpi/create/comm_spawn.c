@@ -17,7 +17,7 @@
  */
 #include "mpi/create/comm_creation.h"
 #include "base/trace.h"
-#include "mpi/create/comm_spawn.h"
+#include "mpi/create/create_hooks.h"
 #include "mpi/create/dynamic.h"
 #include "mpi/create/parent.h"
 #include "mpi/create/spawn_commands.h"

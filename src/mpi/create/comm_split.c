@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Comm_split and MPI_Comm_split_type: all members exchange colours and keys.
+ * MPI_Comm_split and MPI_Comm_split_type: all members exchange colours and keys. And the types of
+ * hardware by which MPI_Comm_split_type splits: MPI_Get_hw_resource_info.
  */
 #include "mpi/agree/comm_info.h"
-#include "mpi/comm/process_set.h"
 #include "mpi/create/comm_creation.h"
-#include "mpi/create/hardware.h"
 #include "mpi/create/intercomm.h"
 #include "mpi/engine/waiting.h"
 
@@ -125,6 +124,49 @@ int rzm_comm_split(struct rz_comm *comm, int color, int key, struct rz_comm **ne
     return split(comm, "MPI_Comm_split", color, key, newcomm);
 }
 
+/* ---- Pieces of hardware to which this process is bound ---- */
+
+/* The types of hardware, as users name them in the info key mpi_hw_resource_type. */
+#define HARDWARE_KEY "mpi_hw_resource_type"
+#define HARDWARE_SHARED_MEMORY "mpi_shared_memory"
+#define HARDWARE_NODE "rhizome://node"
+#define HARDWARE_PROCESSOR "rhizome://processor"
+
+/* The number, on its node, of the only processor on which this process may run; -1: there are
+ * several. */
+static int only_processor(void)
+{
+    cpu_set_t cpus;
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0 || CPU_COUNT(&cpus) != 1) {
+        return -1;
+    }
+    int processor = 0;
+    while (!CPU_ISSET((size_t)processor, &cpus)) {
+        processor++;
+    }
+    return processor;
+}
+
+/* The types of hardware of which this process is bound to one piece. */
+int rzm_get_hw_resource_info(struct rz_info **hw_info)
+{
+    struct rz_info *made;
+    int error = rzm_info_create(&made);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = rzm_info_set(made, HARDWARE_NODE, "true");
+    if (error == MPI_SUCCESS) {
+        error = rzm_info_set(made, HARDWARE_PROCESSOR, only_processor() >= 0 ? "true" : "false");
+    }
+    if (error != MPI_SUCCESS) {
+        rzm_info_free(made);
+        return error;
+    }
+    *hw_info = made;
+    return MPI_SUCCESS;
+}
+
 /* ---- MPI_Comm_split_type: the colour is the number of the shared piece of hardware ---- */
 
 static int node_of_process(uint32_t process)
@@ -140,17 +182,17 @@ static int colour_node(void)
 /* MPI_UNDEFINED where this process is not bound to a single processor. */
 static int colour_processor(void)
 {
-    int processor = rz_hardware_processor();
+    int processor = only_processor();
     return processor < 0 ? MPI_UNDEFINED : colour_node() * CPU_SETSIZE + processor;
 }
 
 /* Of an unknown hardware type there are no pieces: the standard then requires MPI_COMM_NULL. */
 static int colour_of_hardware(const char *type)
 {
-    if (strcmp(type, RZ_HARDWARE_SHARED_MEMORY) == 0 || strcmp(type, RZ_HARDWARE_NODE) == 0) {
+    if (strcmp(type, HARDWARE_SHARED_MEMORY) == 0 || strcmp(type, HARDWARE_NODE) == 0) {
         return colour_node();
     }
-    return strcmp(type, RZ_HARDWARE_PROCESSOR) == 0 ? colour_processor() : MPI_UNDEFINED;
+    return strcmp(type, HARDWARE_PROCESSOR) == 0 ? colour_processor() : MPI_UNDEFINED;
 }
 
 static int colour_of_pset(const char *name)
@@ -169,7 +211,7 @@ static bool info_says(struct rz_info *info, const char *key, char value[MPI_MAX_
 static int colour_guided(int split_type, struct rz_info *info)
 {
     char value[MPI_MAX_INFO_VAL];
-    if (info_says(info, RZ_HARDWARE_KEY, value)) {
+    if (info_says(info, HARDWARE_KEY, value)) {
         return colour_of_hardware(value);
     }
     bool by_pset = split_type == MPI_COMM_TYPE_RESOURCE_GUIDED;
@@ -201,8 +243,7 @@ static int split_unguided(struct rz_comm *comm, int key, struct rz_info *info,
         made = NULL;
     }
     if (error == MPI_SUCCESS && made && info) {
-        error =
-            rzm_info_set(info, RZ_HARDWARE_KEY, by_node ? RZ_HARDWARE_NODE : RZ_HARDWARE_PROCESSOR);
+        error = rzm_info_set(info, HARDWARE_KEY, by_node ? HARDWARE_NODE : HARDWARE_PROCESSOR);
         if (error != MPI_SUCCESS) {
             rz_comm_release(made);
         }

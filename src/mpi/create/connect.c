@@ -15,7 +15,7 @@
  * waits for that member there.
  */
 #include "mpi/create/comm_creation.h"
-#include "mpi/create/connect.h"
+#include "mpi/create/create_hooks.h"
 #include "mpi/create/dynamic.h"
 
 #include "base/linked_list.h"

@@ -5,9 +5,6 @@
  */
 #include "mpi/create/create_hooks.h"
 
-#include "mpi/create/comm_from_group.h"
-#include "mpi/create/comm_spawn.h"
-#include "mpi/create/connect.h"
 #include "mpi/create/dynamic.h"
 #include "mpi/create/parent.h"
 #include "mpi/create/setup_message.h"

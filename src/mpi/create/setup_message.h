@@ -21,7 +21,7 @@ enum rz_setup_kind {
     RZ_SETUP_GO,        /* to a spawned process: all parents know of it (create/comm_spawn.c) */
     RZ_SETUP_GOING,     /* the answer to GO */
     RZ_SETUP_WAITS, /* the sender waits for a bootstrap message; names processes that will send none
-                       (ft/bootstrap_peers.h) */
+                       (ft/bootstrap.h) */
     RZ_SETUP_COUNT
 };
 

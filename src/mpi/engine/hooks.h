@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What lower layers of the library tell upper ones, which they never call directly. A module that
- * must act at an event puts a function into its struct rz_hooks; src/mpi/init/layers.c lists these
- * structs. Their order there is the order of the calls. The list is static: nothing is registered
- * later, nothing is allocated.
+ * must act at an event puts a function into its struct rz_hooks; mpi/init/init_finalize.c lists
+ * these structs. Their order there is the order of the calls. The list is static: nothing is
+ * registered later, nothing is allocated.
  *
  * Two tables are made of the same structs: which function takes a message of which kind, and which
  * function does which work in a round of progress.

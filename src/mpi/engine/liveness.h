@@ -27,8 +27,8 @@ struct rz_member {
     bool spoken_to; /* in the last epoch; the connection was closed with that epoch, or is dormant
                        (peer.h) */
     uint32_t acknowledged; /* the latest process of this slot whose failure this process has
-                              acknowledged to the daemon (agree/acknowledge.h) */
-    uint32_t awaits_bootstrap, invites_none; /* processes that said so (ft/bootstrap_peers.h) */
+                              acknowledged to the daemon */
+    uint32_t awaits_bootstrap, invites_none; /* processes that said so (ft/bootstrap.h) */
 };
 
 struct rz_liveness {
@@ -98,6 +98,11 @@ void rz_liveness_learn_failure(uint32_t process);
 /* Puts a process on the list of failed processes if it is not there: a communicator that was made
  * after its failure holds it. */
 void rz_liveness_list_failed(uint32_t process);
+
+/* The program was told of these failures and continues, so that they do not make the job fail:
+ * reports that to the daemon, once per failure. Processes that are alive or have ended in order are
+ * skipped. */
+void rz_failures_acknowledge(const uint32_t *process, uint32_t n);
 
 /* Counts processes and processors: with more processes than processors, a waiting process that
  * spins keeps the awaited one from running. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPIX_Comm_agree and variants (ULFM). */
-#include "mpi/agree/acknowledge.h"
 #include "mpi/agree/ballot.h"
 #include "mpi/request/wait.h"
 

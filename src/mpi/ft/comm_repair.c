@@ -37,14 +37,12 @@
  */
 #include "mpi/ft/comm_repair.h"
 
+#include "base/linked_list.h"
 #include "base/no_memory.h"
 #include "base/random.h"
 #include "base/trace.h"
-#include "mpi/ft/spawn_ask.h"
-#include "mpi/agree/acknowledge.h"
 #include "mpi/agree/agreement_context.h"
 #include "mpi/ft/bootstrap.h"
-#include "mpi/ft/bootstrap_peers.h"
 #include "mpi/engine/waiting.h"
 #include "port/kill_point.h"
 
@@ -60,6 +58,90 @@
 /* So many times in one call spawned processes may fail in turn. Otherwise a program whose new
  * processes fail before this call would have processes started for ever. */
 enum { SPAWNS_MAX = 64 };
+
+/* ---- Requests for spawns (REPLACE and its answer) ---- */
+
+/* The caller's memory from spawn_ask_begin until spawn_ask_end. */
+struct spawn_ask {
+    uint64_t first, last; /* the numbers of its questions to the daemon */
+    uint64_t unanswered;
+    rz_status_t status; /* once answered: RZ_OK, or the first refusal */
+    bool *refused;      /* for each failed process */
+    struct spawn_ask *next;
+};
+
+static struct spawn_ask *spawn_asks; /* list, by next */
+static uint64_t last_question;
+
+/* The number of the process that replaces that failed one. */
+static uint32_t spawn_after(uint32_t failed)
+{
+    return rz_process(rz_process_slot(failed), rz_process_incarnation(failed) + 1);
+}
+
+static void replaced(void *arg, const struct rz_link_message *message, const int *fds,
+                     unsigned n_fds)
+{
+    (void)arg, (void)fds, (void)n_fds;
+    uint64_t question = message->replaced.question;
+    for (struct spawn_ask *request = spawn_asks; request; request = request->next) {
+        if (question >= request->first && question <= request->last && request->unanswered > 0) {
+            request->unanswered--;
+            request->refused[question - request->first] = message->replaced.status != RZ_OK;
+            request->status =
+                request->status != RZ_OK ? request->status : (rz_status_t)message->replaced.status;
+            rz_engine.completions++;
+        }
+    }
+}
+
+static void ask_for_replacement(uint64_t question, uint32_t failed)
+{
+    uint8_t bytes[RZ_LINK_PAIR_BYTES];
+    struct rz_link_process pair = {.slot = rz_process_slot(failed),
+                                   .incarnation = rz_process_incarnation(failed) + 1};
+    RZ_TRACE(REPLACEMENT_ASK, pair.slot, pair.incarnation, 0);
+    rz_link_put_pairs(bytes, &pair, 1);
+    struct rz_link_message message = {
+        .type = RZ_LINK_REPLACE,
+        .replace = {.question = question, .spawns = bytes, .spawns_length = sizeof(bytes)}};
+    rz_engine_tell_daemon(&message);
+}
+
+/*
+ * Requests a replacement of each of these failed processes. The answer comes in any case, whichever
+ * processes fail meanwhile, in a round of progress; our board shows the spawned processes before
+ * it, which the engine may not have read yet (rz_engine_look_again). Several processes may request
+ * the same spawns. MPI_ERR_NO_MEM: nothing was requested.
+ */
+static int spawn_ask_begin(struct spawn_ask *request, const uint32_t *failed, uint32_t n)
+{
+    bool *refused = calloc(n + 1, sizeof(*refused));
+    if (!refused) {
+        return MPI_ERR_NO_MEM;
+    }
+    *request = (struct spawn_ask){.first = last_question + 1,
+                                  .last = last_question + n,
+                                  .unanswered = n,
+                                  .refused = refused,
+                                  .next = spawn_asks};
+    last_question = request->last;
+    spawn_asks = request;
+    rz_link_handle(rz_engine.link, RZ_LINK_REPLACED, replaced, NULL);
+    for (uint32_t i = 0; i < n; i++) { /* one question for each, since some may be refused */
+        ask_for_replacement(request->first + i, failed[i]);
+    }
+    return MPI_SUCCESS;
+}
+
+static void spawn_ask_end(struct spawn_ask *request)
+{
+    rz_list_unlink(&spawn_asks, request);
+    free(request->refused);
+    request->refused = NULL;
+}
+
+/* ---- Lines ---- */
 
 enum stage {
     ABSENT,  /* this process is not a member, or not yet */
@@ -84,7 +166,7 @@ struct line {
     uint32_t *failed, n_failed; /* process numbers */
     uint64_t failed_word;
     unsigned spawns; /* rounds of spawns in this call */
-    struct rz_spawn_ask spawn_ask;
+    struct spawn_ask spawn_ask;
     struct rz_bootstrap bootstrap; /* for comm, while `made` */
     bool bootstrapped;             /* no bootstrap message needs to be sent for comm any more */
 };
@@ -214,7 +296,7 @@ static struct rz_group *group_replaced(struct line *line)
         }
         int rank = rz_group_find(old, line->failed[i]);
         rz_assert(rank != MPI_UNDEFINED);
-        bootstrap->process[rank] = rz_spawn_after(line->failed[i]);
+        bootstrap->process[rank] = spawn_after(line->failed[i]);
         bootstrap->is_new[rank] = true;
     }
     struct rz_group *group = rz_group_new(old->size, bootstrap->process);
@@ -248,7 +330,7 @@ static void make_next(struct line *line)
 static void ask_for_spawns(struct line *line)
 {
     rz_kill_here(RZ_KILL_REPLACE_AGREED);
-    if (rz_spawn_ask_ask(&line->spawn_ask, line->failed, line->n_failed) != MPI_SUCCESS) {
+    if (spawn_ask_begin(&line->spawn_ask, line->failed, line->n_failed) != MPI_SUCCESS) {
         out_of_memory();
     }
     line->stage = SPAWNS;
@@ -261,7 +343,7 @@ static void spawns_answered(struct line *line)
     rz_engine_look_again(); /* the board shows the spawned processes since the answer; the engine
                                may not have read it */
     if (rz_engine.rollback) {
-        rz_spawn_ask_end(&line->spawn_ask);
+        spawn_ask_end(&line->spawn_ask);
         return;
     }
     if (line->spawn_ask.status != RZ_OK) {
@@ -273,7 +355,7 @@ static void spawns_answered(struct line *line)
         repair->why = RZ_ERR_PROC_FAILED;
     }
     make_next(line);
-    rz_spawn_ask_end(&line->spawn_ask);
+    spawn_ask_end(&line->spawn_ask);
     line->stage = READY;
 }
 
@@ -434,7 +516,7 @@ static bool go_on(void *arg)
         if (line->stage == DECIDED) {
             look_at_decision(line);
         }
-        if (line->stage == SPAWNS && rz_spawns_answered(&line->spawn_ask)) {
+        if (line->stage == SPAWNS && line->spawn_ask.unanswered == 0) {
             spawns_answered(line);
         }
         invite(line);
@@ -485,7 +567,7 @@ static int end(struct repair *repair, int error, struct rz_comm *made[])
         bool finished = line->stage == FINISHED && error != RZM_ROLLBACK;
         made[i] = finished ? line->comm : NULL;
         if (line->stage == SPAWNS) {
-            rz_spawn_ask_end(&line->spawn_ask);
+            spawn_ask_end(&line->spawn_ask);
         }
         if (!finished && line->comm) {
             rz_comm_release(line->comm);

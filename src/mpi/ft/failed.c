@@ -5,7 +5,6 @@
  */
 #include "mpi/comm/comm.h"
 #include "mpi/engine/waiting.h"
-#include "mpi/agree/acknowledge.h"
 
 #include <stdlib.h>
 

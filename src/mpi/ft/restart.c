@@ -2,7 +2,7 @@
 /*
  * Global restart in one process (docs/reinit.md). The daemons decide; this module gives up the old
  * epoch, enters the new one in the epoch check, waits for its barrier, and makes MPI_COMM_WORLD
- * complete again.
+ * complete again. And the hooks of the layer ft.
  */
 #include "mpi/ft/restart.h"
 
@@ -13,6 +13,7 @@
 #include "mpi/engine/paths.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/coll/algorithm.h"
+#include "mpi/ft/bootstrap.h"
 #include "mpi/ft/checkpoint.h"
 #include "mpi/ft/reinit_async.h"
 #include "port/kill_point.h"
@@ -26,7 +27,8 @@ static struct {
     int state;       /* MPIX_REINIT_*, in the present round */
 } reinit;
 
-int rz_ft_open(void)
+/* In MPI_Init: MPIX_Reinit has not been called yet. */
+static int open_reinit(void)
 {
     rz_engine.reinit_entered = false;
     reinit.point_runs = false;
@@ -34,6 +36,14 @@ int rz_ft_open(void)
     reinit.state = rz_engine.info->restarted ? MPIX_REINIT_RESTARTED : MPIX_REINIT_NEW;
     return MPI_SUCCESS;
 }
+
+/* Those of the layer: epochs here, and what processes that replace others are told. */
+const struct rz_hooks rz_ft_hooks = {
+    .open = open_reinit,
+    .retire = rz_bootstrap_peers_leave,
+    .answers = rz_bootstrap_peers_answer,
+    .forget = rz_bootstrap_peers_close,
+};
 
 /* ---- MPIX_Reinit ---- */
 

@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+struct rz_hooks;
+
 /*
  * MPIX_Reinit begins: from now on the failure of a process of the job means roll-back, not an
  * error. Engine lock held. Returns MPI_SUCCESS, RZM_ROLLBACK (it has begun, and a roll-back with
@@ -48,7 +50,7 @@ bool rz_ft_went_back(void);
  */
 _Noreturn void rz_ft_rollback(void);
 
-/* In MPI_Init: MPIX_Reinit has not been called yet. MPI_SUCCESS. */
-int rz_ft_open(void);
+/* Of the layer ft (engine/hooks.h). */
+extern const struct rz_hooks rz_ft_hooks;
 
 #endif

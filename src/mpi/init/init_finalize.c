@@ -11,8 +11,13 @@
 
 #include "base/no_memory.h"
 #include "base/trace.h"
+#include "mpi/agree/agreement_context.h"
+#include "mpi/coll/algorithm.h"
+#include "mpi/coll/cells.h"
 #include "mpi/comm/comm.h"
+#include "mpi/comm/places.h"
 #include "mpi/core/info.h"
+#include "mpi/create/create_hooks.h"
 #include "mpi/create/parent.h"
 #include "mpi/engine/count_traffic.h"
 #include "mpi/engine/epoch.h"
@@ -21,21 +26,28 @@
 #include "mpi/engine/peer.h"
 #include "mpi/engine/transport.h"
 #include "mpi/engine/waiting.h"
+#include "mpi/flat/flat.h"
 #include "mpi/ft/restart.h"
-#include "mpi/init/debug_gate.h"
-#include "mpi/init/layers.h"
-#include "mpi/init/streams.h"
+#include "mpi/init/session_object.h"
+#include "mpi/io/file_object.h"
+#include "mpi/io/file_request.h"
+#include "mpi/monitor/monitors.h"
+#include "mpi/p2p/p2p.h"
 #include "mpi/request/request.h"
 #include "mpi/rewind/rewind_restore.h"
 #include "mpi/rewind/rewind_snapshot.h"
+#include "mpi/rma/window.h"
 #include "mpi/type/attribute.h"
 #include "port/kill_point.h"
 #include "proto/recover/recover.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static pthread_t main_thread;
@@ -46,6 +58,83 @@ static struct {
     bool left;   /* the engine ran, or could not run, and will not run again */
     bool had_session;
 } library;
+
+/* ---- The layers ---- */
+
+/*
+ * The hooks of the layers (engine/hooks.h), in the order in which the layers are told of an event.
+ * When a process fails, communicators are marked and agreements are told before pending messages
+ * end, since these end by the result. When an epoch ends, monitors end before the communicators of
+ * their rounds, and requests before the communicators that they refer to.
+ */
+static const struct rz_hooks *const layers[] = {
+    &rz_transport_hooks,
+#if RZ_GROUP
+    &rz_monitor_hooks,
+#endif
+    &rz_request_hooks,   &rz_file_request_hooks, &rz_file_hooks,     &rz_rma_hooks,
+    &rz_comm_hooks,      &rz_places_hooks,       &rz_agree_hooks,    &rz_coll_hooks,
+    &rz_cells_hooks,     &rz_create_hooks,       &rz_p2p_hooks,      &rz_ft_hooks,
+    &rz_flat_hooks,      &rz_session_hooks,      &rz_snapshot_hooks,
+};
+
+/* ---- The standard streams of the program ---- */
+
+#define USUAL_BUFFER_BYTES 4096 /* the size of the C library's buffer for a pipe */
+
+/*
+ * What the program was started without, or has closed, of the descriptors 0 to 2 is in use from now
+ * on, so that no connection of the library gets such a number, into which the program would write.
+ * Reading and writing there fail as before. Each is the lowest number that is free.
+ */
+static void fill_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            /* the other way round: EBADF, as before */
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
+/*
+ * With RZ_STDOUT=line in the environment (rzrun --stdout): if stdout is a pipe with the default
+ * buffer of the C library, it is written line by line from now on, so that what a process wrote
+ * before its failure is not lost. A buffer that the program has set by setvbuf stays.
+ */
+static void settle_stdout(void)
+{
+    const char *how = getenv("RZ_STDOUT");
+    size_t bytes = __fbufsize(stdout);
+    if (!how || strcmp(how, "line") != 0 || __flbf(stdout) ||
+        (bytes != 0 && bytes != USUAL_BUFFER_BYTES) || lseek(STDOUT_FILENO, 0, SEEK_CUR) >= 0) {
+        return;
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+/* ---- A debugger ---- */
+
+/* How often the gate is looked at: a person waits for it. */
+#define GATE_LOOK_NS 5000000
+
+/* The variable of the MPIR document that a tool sets in each process once it is attached. */
+__attribute__((visibility("default"))) extern volatile int MPIR_debug_gate;
+volatile int MPIR_debug_gate;
+
+/* A debugger that has started rzrun (launch/mpir.h) attaches to the ranks before they leave
+ * MPI_Init. */
+static void await_debug_gate(void)
+{
+    const struct timespec look = {.tv_nsec = GATE_LOOK_NS};
+    /* A replacement is started while the tool goes on: none would open its gate. */
+    if (!getenv("RZ_DEBUG_GATE") || rz_engine.info->self.incarnation > 1) {
+        return;
+    }
+    while (!MPIR_debug_gate) {
+        nanosleep(&look, NULL);
+    }
+}
 
 /* ---- MPI_Init ---- */
 
@@ -82,8 +171,8 @@ static int not_opened(const char *what, rz_status_t status)
  * then on. */
 static int engine_open(void)
 {
-    rz_layers_register();
-    rz_streams_fill();
+    rz_hooks_set(layers, sizeof(layers) / sizeof(layers[0]));
+    fill_streams();
     rz_engine.wake_at = RZ_TIME_NEVER;
     rz_info_keep_maxprocs();
     rz_status_t status = rz_restore_open_link(&rz_engine.link);
@@ -102,7 +191,7 @@ static int engine_open(void)
     if (error != MPI_SUCCESS) {
         return error;
     }
-    rz_streams_settle();
+    settle_stdout();
     rz_kill_here(RZ_KILL_JOINED);
     rz_engine.self = rz_engine_number(rz_engine.info->self.rank, rz_engine.info->self.incarnation);
     if (!rz_liveness_open()) {
@@ -113,7 +202,7 @@ static int engine_open(void)
     if (error != MPI_SUCCESS) {
         return error;
     }
-    rz_debug_gate_await();
+    await_debug_gate();
     status = rz_transport_open();
     return status == RZ_OK ? MPI_SUCCESS : not_opened("shared memory cannot be opened", status);
 }

@@ -6,8 +6,7 @@
 #include "mpi/init/session_object.h"
 
 #include "mpi/agree/comm_info.h"
-#include "mpi/comm/process_set.h"
-#include "mpi/p2p/buffered.h"
+#include "mpi/p2p/send_buffer.h"
 #include "mpi/comm/comm.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/core/errhandler.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Buffered sends: MPI_Bsend, and attaching, detaching and flushing buffers. */
-#include "mpi/p2p/buffered.h"
-
 #include "mpi/p2p/p2p.h"
+#include "mpi/p2p/send_buffer.h"
 
 #include <stdlib.h>
 

@@ -46,6 +46,9 @@ struct rz_request *rz_p2p_new(const struct rz_p2p_message *message);
 
 extern const struct rz_request_class rz_p2p_class;
 
+/* Of the layer p2p; p2p_hooks.c. */
+extern const struct rz_hooks rz_p2p_hooks;
+
 /* ---- Between the files of this folder ---- */
 
 /* The kept message, already out of the matcher, meets request. Frees the message. */

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hooks of the layer p2p: acknowledgements and answers that arrive, failures, revocations, and
- * the ends of epochs.
+ * The hooks of the layer p2p: acknowledgements and answers that arrive, failures, revocations, the
+ * ends of epochs, and what the daemon is shown of messages under way.
  */
-#include "mpi/p2p/p2p_hooks.h"
+#include "mpi/p2p/p2p.h"
 
+#include "mpi/engine/liveness.h"
 #include "mpi/engine/paths.h"
 #include "mpi/p2p/early_fetch.h"
 #include "mpi/p2p/inquiry.h"
 #include "mpi/p2p/message.h"
-#include "mpi/p2p/p2p.h"
 #include "mpi/p2p/partitioned.h"
 #include "mpi/p2p/probe.h"
 #include "mpi/p2p/send_buffer.h"
 #include "mpi/p2p/sync.h"
-#include "mpi/p2p/under_way.h"
 
 /* ---- Acknowledgements and answers ---- */
 
@@ -136,11 +135,50 @@ static void discard(void)
     rz_messages_release_memory();
 }
 
+/* ---- Messages under way, in the memory that the daemon reads ---- */
+
+static rz_time shown_at; /* of a restored process perhaps by another machine's clock */
+
+/* A message whose payload is being fetched has not arrived. */
+static void leave_out_fetches(uint64_t by)
+{
+    for (const struct rz_request *request = rz_engine.active; request; request = request->next) {
+        if (request->class == &rz_p2p_class && request->flags & RZ_REQUEST_NETWORK &&
+            !(request->flags & RZ_REQUEST_SEND)) {
+            rz_member_of(rz_comm_process(request->comm, request->status.MPI_SOURCE))->taken += by;
+        }
+    }
+}
+
+/*
+ * Shows the daemon how many messages this process has handed to its transports and has got, for
+ * hang reports (link/pair_counts.h). Nothing is counted for this alone: the engine counts by slots
+ * anyhow (engine/liveness.h).
+ */
+static void show_under_way(rz_time now)
+{
+    struct rz_waits *waits = rz_engine.info->waits;
+    if (!waits || (now >= shown_at && now - shown_at < RZ_WAIT_SHOWN_EVERY)) {
+        return;
+    }
+    shown_at = now;
+    leave_out_fetches(UINT64_MAX);
+    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
+        const struct rz_member *member = &rz_liveness.members[slot];
+        rz_pair_counts_set(&waits->pairs[slot], member->handed, member->taken,
+                           &waits->pairs_changed, now);
+    }
+    leave_out_fetches(1);
+}
+
+/* Before each sleep, and from time to time while a call waits without. */
 static void check(rz_time now)
 {
     rz_p2p_overdue(now);
-    rz_under_way_show(now);
+    show_under_way(now);
 }
+
+/* ---- The table ---- */
 
 const struct rz_hooks rz_p2p_hooks = {
     .begin = begin,

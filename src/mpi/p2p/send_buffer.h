@@ -52,4 +52,17 @@ void rz_send_buffer_session_ends(uint64_t session);
 /* At a roll-back and in finalize: detaches all buffers. */
 void rz_send_buffers_close(void);
 
+/* ---- For the user's calls, of which `call` names one; buffered.c ---- */
+
+/* Waits until no message counts towards the owner's buffer any more, also where none is attached.
+ * MPI_SUCCESS or RZM_ROLLBACK. */
+int rz_buffered_flush(enum rz_buffer_owner kind, uint64_t owner, const char *call);
+
+/* As rz_buffered_flush, and detaches the buffer. MPI_ERR_BUFFER: none is attached. */
+int rz_buffered_detach(enum rz_buffer_owner kind, uint64_t owner, const char *call, void *address,
+                       MPI_Count *size);
+
+/* Makes a request that completes when rz_buffered_flush would return. */
+int rz_buffered_iflush(enum rz_buffer_owner kind, uint64_t owner, struct rz_request **request);
+
 #endif

@@ -3,7 +3,7 @@
  * Generalised requests (MPI_Grequest_start and its variants): a class of requests whose query, free
  * and cancel functions are the user's.
  */
-#include "mpi/request/grequest.h"
+#include "mpi/request/request.h"
 
 #include <stdlib.h>
 

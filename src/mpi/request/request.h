@@ -196,6 +196,10 @@ extern struct rz_request rz_request_done; /* an empty status: a send that left a
 extern struct rz_request
     rz_request_no_proc; /* the status of a matched receive from MPI_PROC_NULL */
 
+/* MPI_Cancel of a generalised request (grequest.c): calls the user's cancel_fn, whether or not the
+ * operation has ended. False: request is none; otherwise *error is what the function returned. */
+bool rz_grequest_cancel(struct rz_request *request, int *error);
+
 extern const struct rz_hooks rz_request_hooks;
 
 /* At a roll-back: all active requests end with RZM_ROLLBACK. The transports hold no memory any

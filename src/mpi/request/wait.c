@@ -3,7 +3,6 @@
 #include "mpi/request/wait.h"
 
 #include "mpi/request/bounce.h"
-#include "mpi/request/grequest.h"
 
 #include <stdio.h>
 #include <stdlib.h>

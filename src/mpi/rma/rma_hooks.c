@@ -3,7 +3,7 @@
  * The hooks of the layer rma: messages about windows, failures, revocations, and the ends of
  * epochs. And the calls of ULFM on windows, which are those on their communicators.
  */
-#include "mpi/rma/rma_hooks.h"
+#include "mpi/rma/window.h"
 
 #include "mpi/agree/comm_revoke.h"
 #include "mpi/engine/control_message.h"

@@ -9,7 +9,7 @@
 
 #include "mpi/engine/waiting.h"
 #include "mpi/agree/agreement.h"
-#include "mpi/agree/revoke_nodes.h"
+#include "mpi/agree/comm_revoke.h"
 #include "mpi/coll/algorithm.h"
 #include "net/shm/shm.h"
 #include "net/ucx/ucx.h"

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inquiries of Cartesian topologies; cart_make.c makes communicators with them.
+ * Cartesian topologies: inquiries, and communicators with them. Of these every process computes the
+ * members; messages only make sure that all have entered the call.
  */
 #include "mpi/topo/cart.h"
+
+#include "mpi/create/comm_creation.h"
+#include "mpi/engine/waiting.h"
 
 #include <stdlib.h>
 
@@ -36,7 +40,8 @@ static void *cart_copy(const void *topology)
     return cart_new(cart->ndims, cart->dims, cart->periodic);
 }
 
-int rz_cart_attach(struct rz_comm *comm, int ndims, const int dims[], const int periods[])
+/* Gives comm this topology, copied. MPI_ERR_NO_MEM. */
+static int cart_attach(struct rz_comm *comm, int ndims, const int dims[], const int periods[])
 {
     comm->topology = cart_new(ndims, dims, periods);
     comm->topology_free = cart_free;
@@ -44,7 +49,8 @@ int rz_cart_attach(struct rz_comm *comm, int ndims, const int dims[], const int 
     return comm->topology ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-const struct rz_cart *rz_cart_of(const struct rz_comm *comm, int *error)
+/* The topology of comm, or NULL with *error set to MPI_ERR_TOPOLOGY. */
+static const struct rz_cart *cart_of(const struct rz_comm *comm, int *error)
 {
     bool found = rz_topology_kind(comm) == MPI_CART;
     *error = found ? MPI_SUCCESS : rzm_error(MPI_ERR_TOPOLOGY, "comm has no Cartesian topology");
@@ -65,7 +71,7 @@ static void cart_coords(const struct rz_cart *cart, int rank, int coords[])
 int rzm_cartdim_get(struct rz_comm *comm, int *ndims)
 {
     int error;
-    const struct rz_cart *cart = rz_cart_of(comm, &error);
+    const struct rz_cart *cart = cart_of(comm, &error);
     if (cart) {
         *ndims = cart->ndims;
     }
@@ -83,7 +89,7 @@ static int maxdims_too_short(const struct rz_cart *cart, int maxdims)
 int rzm_cart_get(struct rz_comm *comm, int maxdims, int dims[], int periods[], int coords[])
 {
     int error;
-    const struct rz_cart *cart = rz_cart_of(comm, &error);
+    const struct rz_cart *cart = cart_of(comm, &error);
     if (!cart || (error = maxdims_too_short(cart, maxdims)) != MPI_SUCCESS) {
         return error;
     }
@@ -96,7 +102,7 @@ int rzm_cart_get(struct rz_comm *comm, int maxdims, int dims[], int periods[], i
 int rzm_cart_coords(struct rz_comm *comm, int rank, int maxdims, int coords[])
 {
     int error;
-    const struct rz_cart *cart = rz_cart_of(comm, &error);
+    const struct rz_cart *cart = cart_of(comm, &error);
     if (!cart || (error = maxdims_too_short(cart, maxdims)) != MPI_SUCCESS) {
         return error;
     }
@@ -117,7 +123,7 @@ static int wrap(int64_t at, int size)
 int rzm_cart_rank(struct rz_comm *comm, const int coords[], int *rank)
 {
     int error;
-    const struct rz_cart *cart = rz_cart_of(comm, &error);
+    const struct rz_cart *cart = cart_of(comm, &error);
     if (!cart) {
         return error;
     }
@@ -153,7 +159,7 @@ int rz_cart_neighbour(const struct rz_cart *cart, int rank, int direction, int64
 int rzm_cart_shift(struct rz_comm *comm, int direction, int disp, int *rank_source, int *rank_dest)
 {
     int error, rank = rz_comm_rank(comm);
-    const struct rz_cart *cart = rz_cart_of(comm, &error);
+    const struct rz_cart *cart = cart_of(comm, &error);
     if (!cart) {
         return error;
     }
@@ -163,4 +169,173 @@ int rzm_cart_shift(struct rz_comm *comm, int direction, int disp, int *rank_sour
     *rank_source = rz_cart_neighbour(cart, rank, direction, -(int64_t)disp);
     *rank_dest = rz_cart_neighbour(cart, rank, direction, disp);
     return MPI_SUCCESS;
+}
+
+/* ---- MPI_Cart_create, MPI_Cart_map ---- */
+
+/* The number of processes in the grid; an error if size is smaller. */
+static int grid_size(int ndims, const int dims[], int size, int *n)
+{
+    int64_t cells = 1;
+    for (int i = 0; i < ndims; i++) {
+        if (dims[i] <= 0) {
+            return rzm_error(MPI_ERR_DIMS, "dims[%d] is %d", i, dims[i]);
+        }
+        cells *= dims[i];
+        if (cells > size) {
+            return rzm_error(MPI_ERR_TOPOLOGY, "dims give more cells than the %d processes of comm",
+                             size);
+        }
+    }
+    *n = (int)cells;
+    return MPI_SUCCESS;
+}
+
+static int begin_cart(struct rz_comm *comm, const char *call, uint64_t *operation)
+{
+    int error = rz_comm_create_begin(comm, call, operation);
+    error = error != MPI_SUCCESS ? error : rz_comm_synchronise(comm, *operation);
+    if (error == MPI_SUCCESS && comm->object.flags & RZ_COMM_INTER) {
+        error = rzm_error(MPI_ERR_COMM,
+                          "comm is an inter-communicator, which has no Cartesian topology");
+    }
+    return error;
+}
+
+/* A group of n ranks. Frees ranks. NULL: no memory, also if ranks is NULL. */
+static struct rz_group *group_of(uint32_t *ranks, int n)
+{
+    struct rz_group *group = ranks ? rz_group_new(n, ranks) : NULL;
+    free(ranks);
+    return group;
+}
+
+/* A communicator of this group of comm (all members know it) with a topology. Consumes group. */
+static int derive(struct rz_comm *comm, uint64_t operation, uint64_t colour, struct rz_group *group,
+                  const struct rz_cart *cart, struct rz_comm **newcomm)
+{
+    if (!group) {
+        return MPI_ERR_NO_MEM;
+    }
+    struct rz_comm *made;
+    int error = rz_comm_derive(comm, group, operation, colour, &made);
+    rz_group_release(group);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = cart_attach(made, cart->ndims, cart->dims, cart->periodic);
+    if (error != MPI_SUCCESS) {
+        rz_comm_release(made);
+        return error;
+    }
+    *newcomm = made;
+    return MPI_SUCCESS;
+}
+
+int rzm_cart_create(struct rz_comm *comm_old, int ndims, const int dims[], const int periods[],
+                    int reorder, struct rz_comm **comm_cart)
+{
+    (void)reorder; /* ranks are not changed: reductions and checkpoints depend on them */
+    uint64_t operation;
+    int n = 0;
+    int error = begin_cart(comm_old, "MPI_Cart_create", &operation);
+    if (error == MPI_SUCCESS) {
+        error = grid_size(ndims, dims, rz_comm_size(comm_old), &n);
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (rz_comm_rank(comm_old) >= n) {
+        *comm_cart = NULL;
+        return MPI_SUCCESS;
+    }
+    uint32_t *ranks = malloc((size_t)n * sizeof(*ranks));
+    if (ranks) {
+        memcpy(ranks, comm_old->group->process, (size_t)n * sizeof(*ranks));
+    }
+    struct rz_cart cart = {
+        .ndims = ndims, .dims = (int *)(uintptr_t)dims, .periodic = (int *)(uintptr_t)periods};
+    return derive(comm_old, operation, 0, group_of(ranks, n), &cart, comm_cart);
+}
+
+int rzm_cart_map(struct rz_comm *comm, int ndims, const int dims[], const int periods[],
+                 int *newrank)
+{
+    (void)periods;
+    int n = 0;
+    int error = grid_size(ndims, dims, rz_comm_size(comm), &n);
+    if (error == MPI_SUCCESS) {
+        *newrank = rz_comm_rank(comm) < n ? rz_comm_rank(comm) : MPI_UNDEFINED;
+    }
+    return error;
+}
+
+/* ---- MPI_Cart_sub ---- */
+
+/*
+ * Splits a grid: `kept` has the dimensions that remain, in order, and moves[i] is the distance in
+ * old ranks between neighbours in kept dimension i. Returns the rank of the slice's corner, which
+ * identifies the slice.
+ */
+static int slice(const struct rz_cart *cart, int rank, const int remain_dims[],
+                 struct rz_cart *kept, int *moves)
+{
+    int corner = rank, stride = 1;
+    for (int i = cart->ndims - 1; i >= 0; i--) {
+        corner -= remain_dims[i] ? rank / stride % cart->dims[i] * stride : 0;
+        stride *= cart->dims[i];
+    }
+    kept->ndims = 0;
+    for (int i = 0; i < cart->ndims; i++) {
+        stride /= cart->dims[i];
+        if (remain_dims[i]) {
+            kept->dims[kept->ndims] = cart->dims[i];
+            kept->periodic[kept->ndims] = cart->periodic[i];
+            moves[kept->ndims++] = stride;
+        }
+    }
+    return corner;
+}
+
+static uint32_t *slice_ranks(const struct rz_comm *comm, const struct rz_cart *kept,
+                             const int *moves, int corner, int *n)
+{
+    *n = 1;
+    for (int i = 0; i < kept->ndims; i++) {
+        *n *= kept->dims[i];
+    }
+    uint32_t *ranks = malloc((size_t)*n * sizeof(*ranks));
+    for (int k = 0; k < *n && ranks; k++) {
+        int rank = corner, rest = k;
+        for (int i = kept->ndims - 1; i >= 0; i--) {
+            rank += rest % kept->dims[i] * moves[i];
+            rest /= kept->dims[i];
+        }
+        ranks[k] = comm->group->process[rank];
+    }
+    return ranks;
+}
+
+int rzm_cart_sub(struct rz_comm *comm, const int remain_dims[], struct rz_comm **newcomm)
+{
+    uint64_t operation;
+    int error = begin_cart(comm, "MPI_Cart_sub", &operation);
+    const struct rz_cart *cart = error == MPI_SUCCESS ? cart_of(comm, &error) : NULL;
+    if (!cart) {
+        return error;
+    }
+    if (!remain_dims && cart->ndims > 0) {
+        return rzm_error(MPI_ERR_ARG, "remain_dims is a null pointer");
+    }
+    int *numbers = malloc(((size_t)cart->ndims + 1) * 3 * sizeof(int));
+    if (!numbers) {
+        return MPI_ERR_NO_MEM;
+    }
+    struct rz_cart kept = {.dims = numbers, .periodic = numbers + cart->ndims};
+    int *moves = numbers + 2 * cart->ndims, n;
+    int corner = slice(cart, rz_comm_rank(comm), remain_dims, &kept, moves);
+    uint32_t *ranks = slice_ranks(comm, &kept, moves, corner, &n);
+    error = derive(comm, operation, (uint64_t)corner, group_of(ranks, n), &kept, newcomm);
+    free(numbers);
+    return error;
 }
