@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `rzd --bridge JOB`: a program beside the daemon of a detached job, by which an rzrun of another
- * host attaches to it (launch/attach_hosts.h). */
+ * host attaches to it (launch/attach.c). */
 #ifndef RZ_DAEMON_JOB_BRIDGE_H
 #define RZ_DAEMON_JOB_BRIDGE_H
 
