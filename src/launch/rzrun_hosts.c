@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The options about other hosts that rzrun alone has: how long it waits for them, and which
  * variables of the environment go there. */
-#include "launch/rzrun_hosts.h"
+#include "launch/rzrun_private.h"
 
 #include "base/no_memory.h"
 #include "cli/quantity.h"
