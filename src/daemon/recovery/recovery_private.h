@@ -3,10 +3,8 @@
 #ifndef RZ_DAEMON_RECOVERY_PRIVATE_H
 #define RZ_DAEMON_RECOVERY_PRIVATE_H
 
-#include "daemon/recovery/own_lateness.h"
-#include "daemon/recovery/peer_lateness.h"
 #include "daemon/recovery/recovery.h"
-#include "daemon/recovery/suspects.h"
+#include "daemon/recovery/starved.h"
 #include "daemon/state/core.h"
 #include "proto/commit/commit.h"
 
