@@ -18,7 +18,7 @@
 #include "port/descriptor.h"
 #include "port/local_socket.h"
 #include "port/prompt.h"
-#include "remote/agent_process.h"
+#include "remote/agent.h"
 #include "wire/bridge.h"
 
 #include <errno.h>
