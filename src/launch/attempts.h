@@ -13,7 +13,7 @@
 #include "launch/html_report.h"
 #include "launch/rzrun_options.h"
 #include "launch/timeline.h"
-#include "launch/trace_file.h"
+#include "launch/traces.h"
 
 #include <stdio.h>
 
