@@ -5,7 +5,6 @@
 #include "base/no_memory.h"
 #include "base/printable.h"
 #include "cli/quantity.h"
-#include "launch/elsewhere.h"
 #include "launch/host_options.h"
 #include "port/clock.h"
 #include "view/look.h"
@@ -59,7 +58,7 @@ static void settle(struct rz_look_options *options, const struct rz_cli *cli)
     if (run->start_timeout == 0) {
         run->start_timeout = START_TIMEOUT;
     }
-    rz_elsewhere_settle(run);
+    rz_host_options_elsewhere(run);
     rz_host_options_agent(run, cli);
     if (!rz_host_options_program(run, "rzps", path, sizeof(path))) {
         rz_cli_refuse(cli, "the path of this command is not known, or has a quote in it: --prefix "

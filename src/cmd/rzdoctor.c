@@ -5,7 +5,6 @@
 
 #include "cli/cli.h"
 #include "cli/quantity.h"
-#include "launch/elsewhere.h"
 #include "launch/host_options.h"
 #include "launch/layout.h"
 
@@ -113,7 +112,7 @@ static void settle_hosts(struct rz_doctor_options *options)
                                 ? "this is no job of Slurm or PBS: --hosts names the hosts"
                                 : "there is no host in the list");
     }
-    rz_elsewhere_settle(run);
+    rz_host_options_elsewhere(run);
     rz_host_options_ports(run, &cli);
     rz_host_options_agent(run, &cli);
 }

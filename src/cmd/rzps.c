@@ -5,7 +5,7 @@
 #include "cmd/look_options.h"
 #include "launch/host_options.h"
 #include "view/look.h"
-#include "view/look_serve.h"
+#include "view/look_hosts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -265,7 +265,7 @@ int main(int argc, char **argv)
 {
     static struct options options;
     rz_no_memory_speaker(RZ_EXIT_USAGE, "rzps");
-    if (argc == 2 && strcmp(argv[1], "serve") == 0) { /* look_serve.h */
+    if (argc == 2 && strcmp(argv[1], "serve") == 0) { /* look_hosts.h */
         return rz_look_serve();
     }
     int at = rz_cli_parse(&cli, argc, argv, &options);

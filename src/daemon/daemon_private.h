@@ -17,7 +17,6 @@
 #include "daemon/process/input.h"
 #include "daemon/process/link_router.h"
 #include "daemon/process/output.h"
-#include "daemon/process/stall.h"
 #include "daemon/process/watchdog.h"
 #include "daemon/service/barrier.h"
 #include "daemon/service/decision_cache.h"

@@ -17,21 +17,17 @@
  * --remote: started on another host than rzrun's by an agent such as ssh; everything else is read
  * from standard input (daemon/launcher/remote_daemon.h).
  *
- * --stand-in, --relay: for processes that another launcher has started
- * (daemon/launcher/stand_in.h).
- *
- * --bridge: for an rzrun of another host that attaches to a detached job
- * (daemon/launcher/job_bridge.h).
+ * --stand-in, --relay: for processes that another launcher has started; --bridge: for an rzrun of
+ * another host that attaches to a detached job (daemon/launcher/beside.h).
  *
  * Exit status: 0 after SHUTDOWN; 1 if the node had to stop or rzrun has gone; 2 if rzrun's order
  * was refused, and for wrong usage; 3 if rzrun was not reached; 128 + signal.
  */
 #include "base/no_memory.h"
 #include "daemon/daemon.h"
-#include "daemon/launcher/job_bridge.h"
+#include "daemon/launcher/beside.h"
 #include "daemon/launcher/keeper.h"
 #include "daemon/launcher/remote_daemon.h"
-#include "daemon/launcher/stand_in.h"
 #include "port/kill_point.h"
 
 #include "port/process.h"

@@ -2,7 +2,7 @@
 /*
  * What all parts of a gateway know: the job, which of its processes and nodes have failed, the
  * stream to the daemon, and messages to other gateways. A service speaks a protocol with the node's
- * processes (pmix_service.h, pmi1_service.h); fences and published data are the same for all.
+ * processes (pmix_service.c, pmi1_service.c); fences and published data are the same for all.
  */
 #ifndef RZ_GATEWAY_GATEWAY_H
 #define RZ_GATEWAY_GATEWAY_H
@@ -105,6 +105,9 @@ struct rz_gateway {
     struct rz_gateway_early *early; /* messages about worlds that are not known here yet */
     int exit_status;
 };
+
+extern const struct rz_gateway_service rz_pmix_service; /* as Open MPI's; only with libpmix */
+extern const struct rz_gateway_service rz_pmi1_service; /* as MPICH's */
 
 /* Serves the daemon at fd until it closes the stream, or the gateway gives up. services: of each
  * protocol; NULL: this build does not have it. Returns the exit status. */

@@ -3,7 +3,7 @@
 #ifndef RZ_GATEWAY_PMI1_PRIVATE_H
 #define RZ_GATEWAY_PMI1_PRIVATE_H
 
-#include "gateway/pmi1_service.h"
+#include "gateway/gateway.h"
 
 /* Names, keys and values with the NUL at their end. MPICH reads a line of at most 1,023 bytes at
  * once, and the rest of a longer datagram would be lost. */

@@ -7,7 +7,7 @@
 #ifndef RZ_GATEWAY_PMIX_PRIVATE_H
 #define RZ_GATEWAY_PMIX_PRIVATE_H
 
-#include "gateway/pmix_service.h"
+#include "gateway/gateway.h"
 
 #include <pmix.h>
 #include <pmix_server.h>

@@ -3,8 +3,6 @@
  */
 #include "base/no_memory.h"
 #include "gateway/gateway.h"
-#include "gateway/pmi1_service.h"
-#include "gateway/pmix_service.h"
 #include "port/descriptor.h"
 
 #include <signal.h>

@@ -339,6 +339,10 @@ rz_status_t rz_image_write(const struct rz_image_place *place);
  * they were written, or the index leads out of them. */
 rz_status_t rz_image_take_tables(int fd, struct rz_image_tables *image, enum rz_image_pool pool);
 
+/* restore_checks.c: whether this process can become what the image says, which was read with its
+ * index in the pool; fd: its file. Changes nothing. */
+rz_status_t rz_image_check_restore(const struct rz_image_tables *image, int fd);
+
 /* registers.c; also in the restore program */
 int rz_image_registers_save(struct rz_image_registers *) __attribute__((returns_twice));
 _Noreturn void rz_image_registers_load(const struct rz_image_registers *);

@@ -3,7 +3,6 @@
  * over. */
 #include "image/area.h"
 #include "image/raw_call.h"
-#include "image/restore_checks.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

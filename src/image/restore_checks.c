@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What must hold before anything is changed: the same program and libraries, processor and kernel,
  * and nothing in the way of the image's addresses, descriptors and files. */
-#include "image/restore_checks.h"
-
+#include "image/area.h"
 #include "image/raw_call.h"
 
 #include "port/file_mark.h"

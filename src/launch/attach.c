@@ -7,22 +7,29 @@
 #include "base/job_bounds.h"
 #include "base/no_memory.h"
 #include "base/printable.h"
-#include "launch/attach_hosts.h"
+#include "launch/host_options.h"
 #include "launch/show_output.h"
 #include "launch/surroundings.h"
 #include "launch/waits_page.h"
 #include "outcome/exit_codes.h"
 #include "port/channel.h"
+#include "port/child_process.h"
 #include "port/clock.h"
+#include "port/descriptor.h"
 #include "port/local_socket.h"
 #include "port/prompt.h"
+#include "remote/agent.h"
+#include "wire/bridge.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #define CONNECT_MS 2000
@@ -53,6 +60,15 @@ struct part {
     char cause[256];
 };
 
+/* To a daemon of another host that answers: an agent (ssh) runs `rzd --bridge` there, which passes
+ * on what the daemon's control socket says. fd, non-blocking, is a stream as that socket is. */
+struct bridge {
+    uint64_t job;
+    uint32_t node;
+    int fd;
+    pid_t agent;
+};
+
 struct attach {
     const struct rz_rzrun_options *options;
     struct rz_show_output show;
@@ -60,7 +76,7 @@ struct attach {
     bool foreign; /* it is of another user, and we are root */
     struct part *parts;
     size_t n_parts;
-    struct rz_attach_bridge *bridges; /* [n_bridges], to daemons of other hosts */
+    struct bridge *bridges; /* [n_bridges], to daemons of other hosts */
     size_t n_bridges;
     struct rz_waits_page waits; /* when --timeout ran out */
     int refused;                /* exit status, after we gave up */
@@ -78,6 +94,124 @@ static void say_goodbye(int number)
     ssize_t unheard = write(STDERR_FILENO, goodbye, strlen(goodbye));
     (void)unheard;
     _exit(128 + number);
+}
+
+/* ---- the daemons of other hosts ---- */
+
+/* An agent ends soon after its stream; later it is told to, and after as long again it is killed.
+ */
+#define END_WITHIN (2 * RZ_SECOND)
+
+/* False: it cannot be started, which was reported. */
+static bool start_agent(const struct rz_rzrun_options *options, const char *host,
+                        const char *command, struct bridge *bridge)
+{
+    int ends[2];
+    const char *const more[] = {host, command, NULL};
+    if (rz_descriptor_stream_pair(ends) != RZ_OK) {
+        fprintf(stderr, "rzrun: %s: %s\n", host, strerror(errno));
+        return false;
+    }
+    pid_t pid = rz_agent_process_start((const char *const *)options->agent.texts, more,
+                                       (const int[]){ends[1], ends[1], STDERR_FILENO},
+                                       rz_surroundings_restore, "rzrun: ");
+    close(ends[1]);
+    if (pid < 0) {
+        fprintf(stderr, "rzrun: %s: %s\n", host, strerror(errno));
+        close(ends[0]);
+        return false;
+    }
+    rz_descriptor_no_wait(ends[0]);
+    *bridge = (struct bridge){.fd = ends[0], .agent = pid};
+    return true;
+}
+
+/* Reads lines until that of the bridge, and not a byte more. False: the stream has ended before. */
+static bool await_bridge(struct bridge *bridge, rz_time until)
+{
+    char line[RZ_BRIDGE_LINE_MAX];
+    size_t n = 0;
+    for (;;) {
+        char c;
+        ssize_t got = read(bridge->fd, &c, 1);
+        rz_time now = rz_clock_now();
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) || now >= until) {
+            return false;
+        }
+        if (got < 0) {
+            rz_descriptor_await(&bridge->fd, 1, (int)((until - now) / RZ_MILLISECOND) + 1);
+        } else if (c != '\n') {
+            n += n < sizeof(line) - 1;
+            line[n - 1] = c;
+        } else {
+            line[n] = '\0';
+            n = 0;
+            unsigned long long job;
+            if (sscanf(line, RZ_BRIDGE_LINE, &job, &bridge->node) == 2) {
+                bridge->job = job;
+                return true;
+            }
+        }
+    }
+}
+
+/*
+ * Asks all other hosts of options->layout for their daemon of the job whose number begins with
+ * `prefix`. Hosts that have none, or cannot be reached, were reported. Returns their number;
+ * *bridges is freed by close_hosts, which also ends the agents. Takes as long as
+ * --start-timeout at most.
+ */
+static size_t open_hosts(const struct rz_rzrun_options *options, const char *prefix,
+                         struct bridge **result)
+{
+    char command[PATH_MAX + 100], daemon[PATH_MAX] = "";
+    const struct rz_launch_layout *layout = &options->layout;
+    struct bridge *bridges = calloc(layout->n_nodes + 1, sizeof(*bridges));
+    size_t started = 0, n = 0;
+    rz_need_memory(bridges, "for the hosts of the job");
+    bool known = rz_host_options_program(options, "rzd", daemon, sizeof(daemon));
+    if (!known) {
+        fprintf(stderr,
+                "rzrun: the path of rzd is not known, or has a quote in it: use --prefix\n");
+    }
+    snprintf(command, sizeof(command), "exec '%s' --bridge %s", daemon, prefix);
+    for (uint32_t i = 0; known && i < layout->n_nodes; i++) {
+        started += layout->nodes[i].remote &&
+                   start_agent(options, layout->nodes[i].host, command, &bridges[started]);
+    }
+    rz_time until = rz_clock_now() + options->start_timeout;
+    for (size_t i = 0; i < started; i++) {
+        if (await_bridge(&bridges[i], until)) {
+            struct bridge there = bridges[i];
+            bridges[i] = bridges[n]; /* those without an answer are behind */
+            bridges[n++] = there;
+        } else {
+            close(bridges[i].fd);
+        }
+    }
+    for (size_t i = n; i < started; i++) { /* they end on their own, or with this process */
+        rz_child_process_signal(bridges[i].agent, SIGTERM);
+    }
+    *result = bridges;
+    return n;
+}
+
+/* The fds are the caller's. */
+static void close_hosts(struct bridge *bridges, size_t n)
+{
+    rz_time begun = rz_clock_now();
+    for (size_t i = 0; i < n; i++) {
+        int status;
+        while (!rz_child_process_reap_ended(bridges[i].agent, &status)) {
+            rz_time waited = rz_clock_now() - begun;
+            if (waited > END_WITHIN) {
+                rz_child_process_signal(bridges[i].agent,
+                                        waited > 2 * END_WITHIN ? SIGKILL : SIGTERM);
+            }
+            rz_descriptor_await(NULL, 0, 10);
+        }
+    }
+    free(bridges);
 }
 
 /* ---- which job ---- */
@@ -181,7 +315,7 @@ static bool connect_elsewhere(struct attach *attach, const char *prefix)
 {
     char number[17];
     for (size_t i = 0; i < attach->n_bridges; i++) {
-        const struct rz_attach_bridge *bridge = &attach->bridges[i];
+        const struct bridge *bridge = &attach->bridges[i];
         struct part *part = &attach->parts[attach->n_parts++];
         *part = (struct part){.node = bridge->node};
         rz_need_memory(rz_frames_open(&part->frames, bridge->fd, RZ_LAUNCH_FRAME_MAX) == RZ_OK,
@@ -201,7 +335,7 @@ static bool connect_elsewhere(struct attach *attach, const char *prefix)
 static bool connect_job(struct attach *attach, const char *prefix)
 {
     if (attach->options->n_remote > 0) {
-        attach->n_bridges = rz_attach_hosts_open(attach->options, prefix, &attach->bridges);
+        attach->n_bridges = open_hosts(attach->options, prefix, &attach->bridges);
     }
     connect_here(attach, prefix);
     return connect_elsewhere(attach, prefix) && attach->n_parts > 0;
@@ -559,7 +693,7 @@ int rz_attach_run(const struct rz_rzrun_options *options)
             let_go(&attach.parts[i]);
         }
     }
-    rz_attach_hosts_close(attach.bridges, attach.n_bridges);
+    close_hosts(attach.bridges, attach.n_bridges);
     rz_show_output_close(&attach.show);
     rz_waits_page_clear(&attach.waits);
     free(attach.parts);

@@ -11,10 +11,9 @@
 #include "port/outfile.h"
 #include "launch/checkpoints.h"
 #include "launch/html_report.h"
-#include "launch/left_out.h"
 #include "launch/rzrun_options.h"
 #include "launch/timeline.h"
-#include "launch/trace_file.h"
+#include "launch/traces.h"
 
 #include <stdio.h>
 
@@ -27,6 +26,24 @@ struct rz_input_kept {
     bool lost; /* it could not be kept, which was reported */
     int error; /* why */
 };
+
+/* The hosts without which an attempt begins (--on-failure restart): those that did not answer at
+ * its start. Each attempt tries all hosts anew, so that one that has come back is used again. */
+struct rz_left_out {
+    struct rz_texts hosts;
+};
+
+void rz_left_out_add(struct rz_left_out *left_out, const char *host);
+void rz_left_out_clear(struct rz_left_out *left_out);
+
+/*
+ * Makes the options of an attempt without these hosts, from those of the job: *attempt is a copy
+ * with a layout of its own, which rz_layout_clear frees. Ranks are placed anew, also on spare
+ * nodes. False: the remaining hosts are too few for the ranks, or for the checkpoint scheme; then
+ * there is nothing to free.
+ */
+bool rz_left_out_settle(const struct rz_left_out *left_out, const struct rz_rzrun_options *job,
+                        struct rz_rzrun_options *attempt);
 
 struct rz_attempts {
     const struct rz_rzrun_options *job; /* with all its hosts */

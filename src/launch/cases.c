@@ -4,13 +4,13 @@
 #include "launch/cases.h"
 
 #include "base/no_memory.h"
-#include "port/outfile.h"
-#include "launch/cases_trace.h"
 #include "port/clock.h"
+#include "port/outfile.h"
+
+#include <jansson.h>
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +37,6 @@ struct rz_cases {
     const char *write_error; /* about the first file that could not be written */
 };
 
-/* ---- Documents ---- */
-
 static void set_in_case(json_t *object, const char *key, json_t *value)
 {
     rz_need_memory(json_object_set_new(object, key, value) == 0, "for the case file of a failure");
@@ -48,6 +46,111 @@ static void append(json_t *list, json_t *value)
 {
     rz_need_memory(json_array_append_new(list, value) == 0, "for the case file of a failure");
 }
+
+/* ---- Traces: lists of events, bounded, in the order of their times ---- */
+
+/* Events of one ring, and of one list. */
+#define TRACE_RING_MAX 64u
+#define TRACE_BEFORE_MAX 1024u
+#define TRACE_AFTER_MAX 512u
+#define TRACE_ALL_MAX 4096u
+
+static json_t *event_json(const struct rz_traced *traced)
+{
+    const struct rz_trace_meaning *meaning = rz_trace_meaning(traced->event.event);
+    json_t *event = json_object(), *args = json_object();
+    char owner[48], name[48];
+    uint64_t values[3];
+    const char *words[3];
+    rz_traces_owner(traced->node, traced->slot, traced->incarnation, owner, sizeof(owner));
+    rz_traces_name(meaning, name, sizeof(name));
+    rz_traces_args(&traced->event, values, words);
+    set_in_case(event, "at_ns", json_integer((json_int_t)traced->event.at_ns));
+    set_in_case(event, "process", json_string(owner));
+    set_in_case(event, "thread", json_integer(traced->event.thread));
+    set_in_case(event, "module", json_string(rz_trace_module_name(meaning->module)));
+    set_in_case(event, "event", json_string(name));
+    if (meaning->kind != RZ_TRACE_POINT) {
+        set_in_case(event, "edge", json_string(meaning->kind == RZ_TRACE_BEGIN ? "begin" : "end"));
+    }
+    for (int i = 0; i < 3; i++) {
+        if (meaning->args[i][0]) {
+            set_in_case(args, meaning->args[i],
+                        words[i] ? json_string(words[i]) : json_integer((json_int_t)values[i]));
+        }
+    }
+    set_in_case(event, "args", args);
+    return event;
+}
+
+static json_t *list_of_events(struct rz_traced *events, uint32_t n, uint64_t since_ns, uint32_t max)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < n && json_array_size(list) < max; i++) {
+        if (events[i].event.at_ns >= since_ns) {
+            int error = json_array_append_new(list, event_json(&events[i]));
+            rz_need_memory(error == 0, "for the trace of a case");
+        }
+    }
+    free(events);
+    return list;
+}
+
+struct concerned {
+    uint32_t rank, incarnation, node, by;
+};
+
+static uint32_t of_concerned(void *arg, const struct rz_traces_ring *ring)
+{
+    const struct concerned *of = arg;
+    bool daemon = ring->slot == RZ_ID_NONE && (ring->node == of->node || ring->node == of->by);
+    bool process =
+        ring->slot != RZ_ID_NONE &&
+        (of->rank == RZ_ID_NONE ? ring->node == of->node
+                                : ring->slot == of->rank && ring->incarnation == of->incarnation);
+    return daemon || process ? TRACE_RING_MAX : 0;
+}
+
+/* When a failure is noticed: the last events of the failed process (of a failed node: rank
+ * RZ_ID_NONE, of all its processes), of its daemon and of the daemon that has noticed it. */
+static json_t *trace_before(const struct rz_traces *traces, uint32_t rank, uint32_t incarnation,
+                            uint32_t node, uint32_t by)
+{
+    struct concerned of = {rank, incarnation, node, by};
+    struct rz_traced *events;
+    uint32_t n = rz_traces_collect(traces, of_concerned, &of, TRACE_BEFORE_MAX, &events);
+    return list_of_events(events, n, 0, TRACE_BEFORE_MAX);
+}
+
+static uint32_t whole_ring(void *arg, const struct rz_traces_ring *ring)
+{
+    (void)arg, (void)ring;
+    return RZ_TRACE_SLOTS;
+}
+
+/* The first events of all from that time on. */
+static json_t *trace_after(const struct rz_traces *traces, uint64_t since_ns)
+{
+    struct rz_traced *events;
+    uint32_t n = rz_traces_collect(traces, whole_ring, NULL, UINT32_MAX, &events);
+    return list_of_events(events, n, since_ns, TRACE_AFTER_MAX);
+}
+
+static uint32_t end_of_ring(void *arg, const struct rz_traces_ring *ring)
+{
+    (void)arg, (void)ring;
+    return TRACE_RING_MAX;
+}
+
+/* The last events of all. */
+static json_t *trace_all(const struct rz_traces *traces)
+{
+    struct rz_traced *events;
+    uint32_t n = rz_traces_collect(traces, end_of_ring, NULL, TRACE_ALL_MAX, &events);
+    return list_of_events(events, n, 0, TRACE_ALL_MAX);
+}
+
+/* ---- Documents ---- */
 
 /* A time as "7.402 ms after the failure was seen", which is what readers compare, and by the clock,
  * to compare it with other files. */
@@ -125,7 +228,7 @@ static void write_case(struct rz_cases *cases, const struct failure *failure)
     const json_t *seen = json_object_get(failure->document, "seen_at_ns");
     if (cases->traces && failure->done && seen) {
         set_in_case(failure->document, "trace_after",
-                    rz_cases_trace_after(cases->traces, (uint64_t)json_integer_value(seen)));
+                    trace_after(cases->traces, (uint64_t)json_integer_value(seen)));
     }
     write_document(cases, failure->document, "case", failure->number);
 }
@@ -139,8 +242,7 @@ void rz_cases_dump(struct rz_cases *cases, const char *what, uint32_t number, co
     set_in_case(document, "job", json_string(job));
     set_in_case(document, "what", json_string(what));
     set_in_case(document, "why", json_string(why));
-    set_in_case(document, "trace",
-                cases->traces ? rz_cases_trace_all(cases->traces) : json_array());
+    set_in_case(document, "trace", cases->traces ? trace_all(cases->traces) : json_array());
     write_document(cases, document, what, number);
     json_decref(document);
 }
@@ -187,9 +289,8 @@ static void case_on_seen(struct rz_cases *cases, uint32_t by, const struct rz_la
     set_in_case(observer, "evidence", json_string(event->note));
     append(failure->observers, observer);
     if (cases->traces && !json_object_get(failure->document, "trace")) {
-        set_in_case(
-            failure->document, "trace",
-            rz_cases_trace_before(cases->traces, event->rank, event->incarnation, event->node, by));
+        set_in_case(failure->document, "trace",
+                    trace_before(cases->traces, event->rank, event->incarnation, event->node, by));
     }
     if (event->rank != RZ_ID_NONE && event->value == RZ_FAILURE_HUNG) {
         set_in_case(failure->document, "cause", json_string("hung"));

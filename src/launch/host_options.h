@@ -18,6 +18,10 @@ void rz_host_options_allocation(struct rz_rzrun_options *options, const struct r
 /* Takes the range of ports from RZ_PORT_RANGE where no option gives it. */
 void rz_host_options_ports(struct rz_rzrun_options *options, const struct rz_cli *cli);
 
+/* Decides which nodes of the layout are on other hosts, and finds the addresses of this machine at
+ * which these reach it. */
+void rz_host_options_elsewhere(struct rz_rzrun_options *options);
+
 /* The words of the agent, once the launcher is known. */
 void rz_host_options_agent(struct rz_rzrun_options *options, const struct rz_cli *cli);
 

@@ -8,8 +8,6 @@
 #ifndef RZ_LAUNCH_HTML_REPORT_H
 #define RZ_LAUNCH_HTML_REPORT_H
 
-#include "launch/html_samples.h"
-#include "launch/html_traffic.h"
 #include "launch/timeline.h"
 #include "wire/launch_messages.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Adds up shares of time in bins that grow with the job. */
-#include "launch/html_samples.h"
+#include "launch/html_private.h"
 
 #include "base/no_memory.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Adds what processes tell of their messages to a matrix. */
-#include "launch/html_traffic.h"
+#include "launch/html_private.h"
 
 #include "base/no_memory.h"
 #include "wire/cursor.h"

@@ -13,7 +13,7 @@ struct rz_layout_node {
     char rack[32];              /* "": it shares its rack with no other node */
     uint32_t slots_max;         /* also with --oversubscribe; 0: no bound */
     uint32_t share;             /* which of n_nodes shares of the machine's cores the node has */
-    bool remote;                /* on another host: elsewhere.h */
+    bool remote;                /* on another host: host_options.h */
     struct rz_place_node place; /* slots 0: no bound */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The options about checkpoints: how they are kept, and when a job is saved and continued. */
-#include "launch/rzrun_checkpoints.h"
+#include "launch/rzrun_private.h"
 
 #include "ckpt/file.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One table of pairs. What is refused here needs no other knowledge than that both were given; what
  * depends on values, hosts or the machine is checked where that is settled. */
-#include "launch/rzrun_conflicts.h"
-
-#include "launch/rzrun_options.h"
+#include "launch/rzrun_private.h"
 
 /* Names as the user writes them, and whether the command line has that. */
 #define OPTIONS_LOOKED_AT(OPTION)                                                                  \

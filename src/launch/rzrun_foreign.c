@@ -4,9 +4,7 @@
  * for scripts written for them. Where Rhizome has the same option, it is used; an option that
  * changes nothing here is accepted, and named with --verbose.
  */
-#include "launch/rzrun_foreign.h"
-
-#include "launch/rzrun_options.h"
+#include "launch/rzrun_private.h"
 
 #include <stddef.h>
 #include <stdio.h>

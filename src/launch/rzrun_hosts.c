@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The options about other hosts that rzrun alone has: how long it waits for them, and which
  * variables of the environment go there. */
-#include "launch/rzrun_hosts.h"
+#include "launch/rzrun_private.h"
 
 #include "base/no_memory.h"
 #include "cli/quantity.h"
-#include "launch/elsewhere.h"
 #include "launch/host_options.h"
 #include "outcome/exit_codes.h"
 
@@ -137,7 +136,7 @@ void rz_rzrun_hosts_attach(struct rz_rzrun_options *options)
                       "--attach and --end reach other hosts by ssh: use --launcher ssh");
     }
     options->named = true;
-    rz_elsewhere_settle(options);
+    rz_host_options_elsewhere(options);
     rz_host_options_agent(options, &rz_rzrun_cli);
 }
 
@@ -163,7 +162,7 @@ static void name_without_effect(struct rz_rzrun_options *options)
 
 void rz_rzrun_hosts_settle(struct rz_rzrun_options *options)
 {
-    rz_elsewhere_settle(options);
+    rz_host_options_elsewhere(options);
     rz_host_options_ports(options, &rz_rzrun_cli);
     if (options->n_remote == 0) {
         if (options->readmit) {

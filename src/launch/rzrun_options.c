@@ -2,19 +2,12 @@
 /* The table of rzrun's options about ranks, their environment and failures, and the functions that
  * read each value; how the command line is read. The help is printed from this table and those of
  * other themes (rzrun_output.c and others). */
-#include "launch/rzrun_options.h"
-#include "launch/rzrun_checkpoints.h"
-#include "launch/rzrun_conflicts.h"
-#include "launch/rzrun_rewind.h"
-#include "launch/rzrun_foreign.h"
-#include "launch/host_options.h"
-#include "launch/rzrun_hosts.h"
-#include "launch/rzrun_output.h"
-#include "launch/rzrun_settle.h"
+#include "launch/rzrun_private.h"
 
 #include "base/no_memory.h"
 #include "ckpt/file_header.h"
 #include "cli/quantity.h"
+#include "launch/host_options.h"
 #include "outcome/exit_codes.h"
 
 #include <stdlib.h>

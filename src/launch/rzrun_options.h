@@ -158,6 +158,9 @@ bool rz_rzrun_duration(const char *value, rz_time *time, const char **why);
 /* Reads the period or the bound of heartbeats. */
 bool rz_rzrun_heartbeat(const char *value, rz_time *time, const char **why);
 
+/* "SIGTERM" and others that can end a job with its newest checkpoint in files. */
+const char *rz_rzrun_signal_name(int number);
+
 extern const struct rz_cli rz_rzrun_cli;
 
 /* Reads the command line; ends the process with a one-line message where it is wrong. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The options about what the user sees of a job, and how a job starts and ends. */
-#include "launch/rzrun_output.h"
+#include "launch/rzrun_private.h"
 
 #include "cli/quantity.h"
 

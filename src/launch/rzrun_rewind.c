@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --rewind: programs that are restored from images of their memory. */
-#include "launch/rzrun_rewind.h"
+#include "launch/rzrun_private.h"
 
 #include "cli/quantity.h"
 

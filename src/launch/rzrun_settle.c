@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completes the options after the command line was read: defaults that depend on other options or
  * on the machine, and checks of their combinations. */
-#include "launch/rzrun_settle.h"
+#include "launch/rzrun_private.h"
 
 #include "base/assert.h"
 #include "cli/quantity.h"
-#include "launch/rzrun_checkpoints.h"
-#include "launch/rzrun_conflicts.h"
 #include "launch/host_options.h"
-#include "launch/rzrun_hosts.h"
-#include "launch/rzrun_rewind.h"
 #include "launch/silent.h"
 #include "outcome/exit_codes.h"
 #include "place/machine.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The newest checkpoint is written to files (--checkpoint-dir) before the job ends: at a signal, so
  * that a later job can continue it, or to begin again with a host that is back. */
-#include "launch/rzrun_checkpoints.h"
 #include "launch/session.h"
 
 #include "base/no_memory.h"

@@ -2,7 +2,6 @@
 /* The effect of signals on rzrun; docs/signals-and-streams.md has the table. Handlers write their
  * numbers into a pipe that outlives the attempts: what comes while no loop reads it, between two
  * attempts, is read later. */
-#include "launch/rzrun_checkpoints.h"
 #include "launch/session.h"
 #include "launch/surroundings.h"
 

@@ -37,4 +37,7 @@ struct rz_pmix_entry {
     rz_status_t (*join)(int *stand_in);
 };
 
+/* What it joins by (steps.c). */
+rz_status_t rz_pmix_steps_join(int *stand_in);
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The module's entry point. */
 #include "pmix/pmix.h"
-#include "pmix/steps.h"
 
 __attribute__((visibility("default"))) const struct rz_pmix_entry rz_pmix_entry = {
     .version = RZ_PMIX_VERSION,

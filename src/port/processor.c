@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counts the processors of the thread's mask and of the control groups' quota, and reads
- * involuntary context switches. */
+ * involuntary context switches; binds threads. */
 #include "port/processor.h"
 
 #include "port/control_group.h"
@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -77,4 +78,41 @@ bool rz_processors_busy(void)
         ready = told ? ready : 0;
     }
     return processors > 0 && ready > BUSY * processors;
+}
+
+/* ---- A set, in the form of the kernel's cpu_set_t, allocated for its largest number ---- */
+
+struct rz_processor_set {
+    size_t bytes;
+    cpu_set_t mask[];
+};
+
+struct rz_processor_set *rz_processor_set_make(uint32_t highest)
+{
+    size_t bytes = CPU_ALLOC_SIZE(highest + 1);
+    struct rz_processor_set *set = calloc(1, sizeof(*set) + bytes);
+    if (set) {
+        set->bytes = bytes;
+    }
+    return set;
+}
+
+void rz_processor_set_free(struct rz_processor_set *set)
+{
+    free(set);
+}
+
+void rz_processor_set_clear(struct rz_processor_set *set)
+{
+    CPU_ZERO_S(set->bytes, set->mask);
+}
+
+void rz_processor_set_add(struct rz_processor_set *set, uint32_t processor)
+{
+    CPU_SET_S(processor, set->bytes, set->mask);
+}
+
+void rz_processor_set_apply(const struct rz_processor_set *set)
+{
+    sched_setaffinity(0, set->bytes, set->mask);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The processors that the calling process may use, and whether other threads need the one it runs
- * on.
+ * The processors that the calling process may use, whether other threads need the one it runs on,
+ * and threads that are bound to some of them.
  */
 #ifndef RZ_PORT_PROCESSOR_H
 #define RZ_PORT_PROCESSOR_H
@@ -32,5 +32,20 @@ bool rz_processors_busy(void);
 /* A counter that grows each time the calling thread loses its processor to another one although it
  * could run. */
 uint64_t rz_processor_losses(void);
+
+/* ---- A set of processors, and a thread that runs on no others ---- */
+
+struct rz_processor_set;
+
+/* Makes a set for processors up to number `highest`; NULL: no memory. */
+struct rz_processor_set *rz_processor_set_make(uint32_t highest);
+void rz_processor_set_free(struct rz_processor_set *set); /* NULL: nothing */
+
+void rz_processor_set_clear(struct rz_processor_set *set);
+void rz_processor_set_add(struct rz_processor_set *set, uint32_t processor);
+
+/* Binds the calling thread to the set. Processors that were taken from the thread meanwhile are
+ * ignored; if none is left, nothing changes. Async-signal-safe. */
+void rz_processor_set_apply(const struct rz_processor_set *set);
 
 #endif

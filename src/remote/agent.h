@@ -17,6 +17,8 @@
 
 #include <event2/event.h>
 
+#include <sys/types.h>
+
 #define RZ_AGENT_MARK "rhizome-report "
 #define RZ_AGENT_LINE_MAX 512 /* longer lines are cut */
 #define RZ_AGENT_WORDS_MAX 56 /* of the agent; more are an error of the caller */
@@ -72,5 +74,17 @@ void rz_agents_signal_node(const struct rz_agents *agents, uint32_t node, int nu
 /* Waits at most bound_ms until all agents have ended; tells the others to end (SIGTERM), and kills
  * them after bound_ms more. Frees all. */
 void rz_agents_close(struct rz_agents *agents, unsigned bound_ms);
+
+/* ---- The process of an agent alone: a child that becomes `ssh`, or what takes its place ---- */
+
+/*
+ * Forks, and executes words, followed by more (each with NULL at the end; more may be NULL), in a
+ * session of its own, with fds as standard input, output and error. It ends with this process
+ * (SIGTERM), so that none is left. restore, if not NULL, is called before the program begins. One
+ * that cannot be started says so on standard error, after `speaker`, and ends with
+ * RZ_AGENT_NOT_STARTED. Returns -1 if there is no process (errno).
+ */
+pid_t rz_agent_process_start(const char *const *words, const char *const *more, const int fds[3],
+                             void (*restore)(void), const char *speaker);
 
 #endif

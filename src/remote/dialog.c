@@ -8,7 +8,6 @@
 #include "port/clock.h"
 #include "port/descriptor.h"
 #include "remote/agent.h"
-#include "remote/agent_process.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Looks at the daemons of other hosts, from here: one agent for each host, which stays, so that a
- * look costs no new connection (look_serve.h). A look begins with a question to all hosts; what
- * they answer is gathered until all that are waited for have answered, or the caller gives up. A
- * host that was silent in the look before is not waited for; its answer counts when it comes. An
- * agent that has ended, or is silent for half a minute, is started again.
+ * Looks at the daemons of other hosts: both ends. On each host an agent (ssh) runs `rzps serve`,
+ * which stays, so that a look costs no new connection, and asks the daemons of its machine each
+ * time it is asked.
+ *
+ *   a question, a line          {prefix, all}: as the arguments of rz_look; prefix may be null
+ *   the answer, a line          RZ_LOOK_MARK, then the array of documents, or {error}
+ *
+ * Lines without the mark are of a login shell, or say what is wrong.
+ *
+ * A look begins with a question to all hosts; what they answer is gathered until all that are
+ * waited for have answered, or the caller gives up. A host that was silent in the look before is
+ * not waited for; its answer counts when it comes. An agent that has ended, or is silent for half a
+ * minute, is started again.
  */
 #ifndef RZ_VIEW_LOOK_HOSTS_H
 #define RZ_VIEW_LOOK_HOSTS_H
@@ -14,6 +22,10 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#define RZ_LOOK_MARK "rhizome-look "
+
+/* ---- The end here ---- */
 
 struct rz_look_hosts_config {
     const char *const *words; /* the agent: its program and first arguments, NULL at the end */
@@ -51,5 +63,11 @@ bool rz_look_hosts_silent(const struct rz_look_hosts *hosts, size_t i,
 
 /* Ends all agents; takes some seconds at most. NULL: nothing. */
 void rz_look_hosts_close(struct rz_look_hosts *hosts);
+
+/* ---- The end on each host ---- */
+
+/* Answers questions from standard input until it ends, or none comes for a long time (the asker's
+ * machine may have lost its power); an asker starts it again then. Returns the exit status. */
+int rz_look_serve(void);
 
 #endif

@@ -5,8 +5,7 @@
 
 #include "daemon/launcher/keeper.h"
 #include "daemon/process/child_life.h"
-#include "daemon/process/tell_traffic.h"
-#include "daemon/process/tell_under_way.h"
+#include "daemon/process/tell_counts.h"
 #include "port/child_process.h"
 #include "port/clock.h"
 #include "port/process.h"

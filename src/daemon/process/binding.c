@@ -6,7 +6,7 @@
 #include "base/no_memory.h"
 #include "place/machine.h"
 #include "place/place.h"
-#include "port/processor_set.h"
+#include "port/processor.h"
 
 #include <stdio.h>
 #include <stdlib.h>

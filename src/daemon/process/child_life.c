@@ -13,7 +13,7 @@
 #include "daemon/process/output.h"
 #include "daemon/process/share.h"
 #include "daemon/process/spawn.h"
-#include "daemon/process/tell_traffic.h"
+#include "daemon/process/tell_counts.h"
 #include "daemon/state/board_writer.h"
 #include "daemon/state/loop.h"
 #include "port/child_process.h"

@@ -12,10 +12,19 @@
 
 struct rz_children;
 struct rz_watchdog;
+struct rz_stall;
 
 /* Watches the processes of this node that have joined; *watchdog stays NULL if the job has no
  * watchdog. */
 rz_status_t rz_watchdog_open(struct rz_watchdog **watchdog, const struct rz_children *children);
 void rz_watchdog_close(struct rz_watchdog *watchdog); /* NULL: nothing */
+
+/*
+ * With --hang-report: tells rzrun when a process of this node has waited in one call for longer
+ * than the bound, once for each such wait. No process is ended for it. *stall stays NULL if the job
+ * requests no report.
+ */
+rz_status_t rz_stall_open(struct rz_stall **stall, const struct rz_children *children);
+void rz_stall_close(struct rz_stall *stall); /* NULL: nothing */
 
 #endif

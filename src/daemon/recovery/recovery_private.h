@@ -3,10 +3,8 @@
 #ifndef RZ_DAEMON_RECOVERY_PRIVATE_H
 #define RZ_DAEMON_RECOVERY_PRIVATE_H
 
-#include "daemon/recovery/own_lateness.h"
-#include "daemon/recovery/peer_lateness.h"
 #include "daemon/recovery/recovery.h"
-#include "daemon/recovery/suspects.h"
+#include "daemon/recovery/starved.h"
 #include "daemon/state/core.h"
 #include "proto/commit/commit.h"
 
@@ -44,14 +42,12 @@ void rz_recovery_found_failed(struct rz_recovery *recovery, rz_id node, bool pro
 /* Why this node stops, in words for the user. */
 const char *rz_recovery_stop_words(rz_status_t why);
 
-/* ---- fence.c ---- */
+/* ---- silence.c ---- */
 
 /* The node is agreed failed: if that is because it was silent, and the job rewinds, its processes
  * are ended, where they are on this machine; else membership->fenced_at says when they have ended
  * by themselves. */
 void rz_recovery_fence(struct rz_recovery *recovery, rz_id node);
-
-/* ---- silence.c ---- */
 
 /* Other daemons consider this node failed: it stops, if they can go on without it. */
 void rz_recovery_fenced(struct rz_recovery *recovery);

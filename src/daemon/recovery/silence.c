@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The roll call after a node was found silent: it decides whether that node or this one is cut
- * off. */
+/* The roll call after a node was found silent: it decides whether that node or this one is cut off;
+ * and the fence around a node that was excluded for its silence. */
 #include "daemon/state/loop.h"
 #include "daemon/recovery/recovery_private.h"
 #include "port/clock.h"
+#include "port/process.h"
 #include "port/run_delay.h"
 
 #include "base/no_memory.h"
@@ -191,5 +192,30 @@ void rz_recovery_fenced(struct rz_recovery *recovery)
         if (node != job->node) {
             report(recovery, node, "it considers this node failed");
         }
+    }
+}
+
+/*
+ * ---- The fence ----
+ *
+ * The processes of a node that was excluded because it was silent may run on. In a job that rewinds
+ * they would write to files that other processes restore: so they are ended first, or waited for.
+ */
+
+/* Timeouts after which a living node has ended its processes, whether it is stopped, slow, or cut
+ * off: their lease has run out (state/board_writer.c), or it has found no quorum. */
+#define FENCE_TIMEOUTS 4
+
+void rz_recovery_fence(struct rz_recovery *recovery, rz_id node)
+{
+    struct rz_membership *membership = &recovery->own->membership;
+    const struct rz_daemon_job *job = &recovery->own->job;
+    if (!(job->flags & RZ_JOB_REWIND) || node == job->node ||
+        membership->nodes[node] & (RZ_NODE_PROVED | RZ_NODE_FENCED)) {
+        return;
+    }
+    membership->nodes[node] |= RZ_NODE_FENCED;
+    if (job->peers[node].pid <= 0 || !rz_process_end_twin(job->peers[node].pid)) {
+        membership->fenced_at = rz_clock_now() + FENCE_TIMEOUTS * job->hb_timeout_ns;
     }
 }

@@ -48,7 +48,7 @@ struct rz_membership_slot {
 };
 
 /* RZ_NODE_FAILED: by any evidence, or by decision. RZ_NODE_SILENT: without proof. RZ_NODE_PROVED:
- * with proof. RZ_NODE_FENCED: its processes were ended, or are waited for (recovery/fence.c). */
+ * with proof. RZ_NODE_FENCED: its processes were ended, or are waited for (recovery/silence.c). */
 enum { RZ_NODE_FAILED = 1, RZ_NODE_SILENT = 2, RZ_NODE_PROVED = 4, RZ_NODE_FENCED = 8 };
 
 enum { RZ_MEMBERSHIP_SUBSCRIBERS_MAX = 16 };

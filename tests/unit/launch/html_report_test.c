@@ -4,7 +4,7 @@
  * the large job there, for a look by a browser; with the word `huge` behind it that of the huge
  * one.
  */
-#include "launch/html_report.h"
+#include "launch/html_private.h"
 
 #include "wire/cursor.h"
 #include "wire/traffic_groups.h"

@@ -2,7 +2,6 @@
 /* How launchers are recognised by the environment, and what a job of one process, and errors of
  * PMIx, lead to. libpmix is played here: it answers from variables of the test. */
 #include "pmix/pmix.h"
-#include "pmix/steps.h"
 
 #include <pmix.h>
 

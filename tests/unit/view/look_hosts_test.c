@@ -4,7 +4,6 @@
 
 #include "../../patience.h"
 #include "port/clock.h"
-#include "view/look_serve.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

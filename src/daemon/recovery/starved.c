@@ -1,13 +1,65 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Holds the suspicions of daemons of this machine that get no processor. */
-#include "daemon/recovery/suspects.h"
+/* Reads the kernel's counts of the time for which daemons were ready to run and waited. */
+#include "daemon/recovery/starved.h"
 
-#include "base/lateness.h"
 #include "daemon/recovery/detector.h"
 #include "port/clock.h"
-#include "port/run_delay.h"
 
 #include <stdlib.h>
+#include <unistd.h>
+
+/* ---- This daemon ---- */
+
+void rz_own_lateness_open(struct rz_own_lateness *own)
+{
+    *own = (struct rz_own_lateness){.fd = rz_run_delay_open()};
+    own->waited = rz_run_delay(own->fd);
+}
+
+void rz_own_lateness_close(struct rz_own_lateness *own)
+{
+    if (own->fd >= 0) {
+        close(own->fd);
+    }
+    own->fd = -1;
+}
+
+rz_time rz_own_lateness_look(struct rz_own_lateness *own, rz_time late)
+{
+    rz_time waited = rz_run_delay(own->fd);
+    if (waited > 0) { /* 0: the kernel does not count it */
+        late = waited - own->waited;
+        own->waited = waited;
+    }
+    late = late < RZ_LATENESS_MAX ? late : RZ_LATENESS_MAX;
+    rz_lateness_raise(&own->lateness, rz_clock_now(), late);
+    return late;
+}
+
+rz_time rz_own_lateness_patience(const struct rz_own_lateness *own)
+{
+    return RZ_LATENESS_FACTOR * rz_lateness_at(&own->lateness, rz_clock_now());
+}
+
+/* ---- The observed daemon ---- */
+
+rz_time rz_peer_lateness_look(struct rz_peer_lateness *peer, pid_t pid, rz_time now)
+{
+    const struct rz_peer_lateness before = *peer;
+    *peer = (struct rz_peer_lateness){.pid = pid, .looked_at = now, .run = rz_run_delay_look(pid)};
+    if (pid == before.pid && pid != 0) {
+        peer->waited =
+            before.waited + rz_run_delay_between(&before.run, &peer->run, now - before.looked_at);
+    }
+    return peer->waited;
+}
+
+void rz_peer_lateness_heard(struct rz_peer_lateness *peer)
+{
+    peer->waited = 0;
+}
+
+/* ---- Suspects ---- */
 
 /* No suspicion is held for longer: such a process does not come back. */
 #define HELD_MAX (4 * RZ_LATENESS_MAX)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hosts of an attempt without those that do not answer. */
-#include "launch/left_out.h"
+#include "launch/attempts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
