@@ -31,6 +31,9 @@ enum rz_file_mark_flags {
     RZ_FILE_RENAMED = 1024, /* it was about to get another name, which is in place of the content */
 };
 
+/* Of a mark that was given to this daemon only so that it knows the names (daemon/service). */
+#define RZ_FILE_KNOWN (1u << 31)
+
 struct rz_file_mark {
     uint64_t host;          /* the boot of the host; 0: unknown */
     uint64_t device, inode; /* the number of the device is that host's own */
