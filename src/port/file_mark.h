@@ -28,8 +28,13 @@ enum rz_file_mark_flags {
                                 to it in the time that was rolled back */
     RZ_FILE_SUCCEEDED = 512, /* RZ_FILE_CONTENT: the job has made another file with its name since;
                                that one gets the content */
-    RZ_FILE_RENAMED = 1024, /* it was about to get another name, which is in place of the content */
+    RZ_FILE_RENAMED = 1024,  /* it was about to get another name, which is in place of the content;
+                                with RZ_FILE_UNDONE: it, or none, has a name that was another one's
+                                at the snapshot, and that the program would have used */
 };
+
+/* Of a mark that was given to this daemon only so that it knows the names (daemon/service). */
+#define RZ_FILE_KNOWN (1u << 31)
 
 struct rz_file_mark {
     uint64_t host;          /* the boot of the host; 0: unknown */

@@ -8,10 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -407,6 +409,42 @@ static void step_turned_elsewhere(int step)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Two ranks give the same files their names in turn. */
+static void make_passed_on(void)
+{
+    for (int i = 0; rank == 0 && i < TURNED; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "passed-%d", i);
+        put_first(path_of_all(name), sizeof(numbers), i);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void step_passed_on(int step)
+{
+    (void)step;
+    for (int i = 0; i <= TURNED; i++) {
+        char name[32], next[32];
+        snprintf(name, sizeof(name), "passed-%d", i);
+        snprintf(next, sizeof(next), "passed-%d", i == 0 ? TURNED : i - 1);
+        if (rank == i % 2) {
+            rename_all(name, next);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+static void end_passed_on(void)
+{
+    int wrong = 0;
+    for (int i = 0; i < TURNED; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "passed-%d", i);
+        wrong += first_of(path_of_all(name)) != (i + steps) % TURNED;
+    }
+    say("passed on: %d wrong\n", wrong);
+}
+
 /* Appended to under another name, which it has for so long. */
 static void make_claimed_large(void)
 {
@@ -456,6 +494,60 @@ static void end_kept_before(void)
 {
     int last = first_of(path_of("result"));
     say("kept before: %d %d\n", first_of(path_of("result-before")), last);
+}
+
+/* A checkpoint that nobody reads gets the name of the one before, and a file comes and goes. */
+static void step_written_anew(int step)
+{
+    char anew[4096];
+    snprintf(anew, sizeof(anew), "%s", path_of("anew-new"));
+    put_first(anew, sizeof(numbers), step);
+    put_first(path_of("scratch"), sizeof(numbers), step);
+    need(first_of(path_of("scratch")) == step, "scratch");
+    need(unlink(path_of("scratch")) == 0 && rename(anew, path_of("anew")) == 0, "anew");
+}
+
+static void end_written_anew(void)
+{
+    say("written anew: %d of %d\n", first_of(path_of("anew")) + 1, steps);
+}
+
+/* The others read the last result but one, if there is one. */
+static void make_read_before(void)
+{
+    if (rank == 0) {
+        put_first(path_of_all("read-result"), sizeof(numbers), -1);
+        put_first(path_of_all("read-before"), sizeof(numbers), -2);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Soon after a snapshot. A folder that is made stays. */
+static void fail_once(int step)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "failed-%d", step);
+    if (getenv("RZ_REWIND") && step % 10 == 1 && step > 10 && step < 50 &&
+        mkdir(path_of_all(name), 0700) == 0) {
+        raise(SIGKILL);
+    }
+}
+
+static void step_read_before(int step)
+{
+    int fd = rank > 0 ? open(path_of_all("read-before"), O_RDONLY) : -1, first = 0;
+    if (rank > 0 && (read(fd, &first, sizeof(first)) != sizeof(first) || first != step - 2)) {
+        say("read before: step %d has read %d\n", step, fd < 0 ? -errno : first);
+    }
+    close(fd);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        put_first(path_of_all("read-new"), sizeof(numbers), step);
+        rename_all("read-result", "read-before");
+        fail_once(step);
+        rename_all("read-new", "read-result");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* One writes anew, then all read: so it is again after a restoration. A log grows, and is read. */
@@ -545,8 +637,11 @@ const struct mode undone_modes[] = {
     {"replaced-large", make_replaced_large, step_replaced_large, NULL},
     {"turned-large", make_turned_large, step_turned_large, end_turned_large},
     {"turned-elsewhere", make_turned_elsewhere, step_turned_elsewhere, NULL},
+    {"passed-on", make_passed_on, step_passed_on, end_passed_on},
     {"claimed-large", make_claimed_large, step_claimed_large, end_claimed_large},
     {"kept-before", make_kept_before, step_kept_before, end_kept_before},
+    {"written-anew", NULL, step_written_anew, end_written_anew},
+    {"read-before", make_read_before, step_read_before, NULL},
     {"rewritten", NULL, step_rewritten, NULL},
     {"removed-small", make_removed_small, step_removed_small, end_removed_small},
     {NULL, NULL, NULL, NULL},

@@ -420,6 +420,21 @@ class State(Rewind):
             with self.subTest("any moment", mode=mode):
                 self.restored(mode, kill=None, options=(*BY_CALL, "--inject", "kill rank 1 at 300ms"))
 
+    def test_several_ranks_give_names(self):
+        # In turn: nobody knows which of them was the last one.
+        said = ""
+        for kill, how in (("file-kept:7@0", {}), ("file-kept:30@0", {"nodes": 3}), ("file-kept:30@1", {"nodes": 1}), ("piece-came:6@1", {"nodes": 3})):
+            with self.subTest(kill):
+                said += self.restored("passed-on", kill=kill, **how).err
+        with self.subTest("any moment"):
+            said += self.restored("passed-on", kill=None, options=(*BY_CALL, "--inject", "kill rank 1 at 300ms")).err
+        self.assertRegex(said, "ranks 0 and 1 have renamed files from or to .*/passed-. after it")
+
+    def test_a_large_file_is_missing(self):
+        # Another rank has taken its name away. The program fails by itself, soon after a snapshot.
+        said = self.restored("read-before", kill=None, options=BY_CALL).err
+        self.assertRegex(said, "the program would use the name .*/read-before, which another file may have had at it")
+
     def test_all_ranks_lose_their_node(self):
         # No other node has ranks. All know the marks, and those restore that get the ranks.
         modes = "turned-large,appended,counter,in-place,created,together"
@@ -470,6 +485,14 @@ class State(Rewind):
         said = self.begun_again("opened-large")
         self.assertIn("the program would read what was written to", said)
         self.assertIn("the job starts from its beginning", said)
+
+    def test_names_of_a_job_that_begins_again(self):
+        # Nobody has marks of renames. What has another name than at the snapshot is not used.
+        said = "".join(self.begun_again(mode) for mode in ("turned-large", "turned-elsewhere", "passed-on", "kept-before"))
+        self.assertIn("the program would use the name ", said)
+        self.begun_again("claimed-large")
+        # What is written anew in each step, and gets the name of the one before, is.
+        self.assertNotIn("cannot continue", self.begun_again("written-anew"))
 
     def test_a_mapped_file_is_overwritten(self):
         for kill, how in self.CHANGED[:3]:
@@ -568,30 +591,6 @@ class Reinit(Rewind):
     def test_a_node_fails_inside(self):
         steps, result = self.killed(lambda steps: (REINIT, str(steps)), kill="piece-ack:4@1")
         self.assertEqual(result.out, self.job(REINIT, str(steps), options=()).out)
-
-
-class Words(Rewind):
-    def refused(self, words, *options):
-        result = self.run_it("-n", "2", *options, REFUSED, "nothing", "10")
-        self.assertEqual(result.status, rig.BAD_LINE, result.err)
-        self.assertIn(words, result.err)
-
-    def test_refused_command_lines(self):
-        for every in ("1ms", "0", "-1s", "soon", ""):
-            self.refused("it needs the time from one snapshot to the next, 10ms or more", "--rewind", every)
-        self.refused("it is `drop`, `repeat` or `hold`", *EVERY, "--rewind-output", "held")
-        self.refused("--rewind-output hold and --detach cannot be combined", *EVERY, *HOLD, "--detach")
-        self.refused("--rewind-or-abort has no effect without --rewind T", "--rewind-or-abort")
-        self.refused("--rewind-scheme has no effect without --rewind T or --rewind-check", "--rewind-scheme", "memory")
-        self.refused("--rewind-check and --detach cannot be combined", "--rewind-check", "--detach")
-        self.refused("--rewind-check and --checkpoint-dir DIR cannot be combined", "--rewind-check", "--checkpoint-dir", self.folder)
-        self.refused("--rewind-check and --inject cannot be combined", "--rewind-check", "--inject", "kill rank 0 at 1s")
-        self.refused("--rewind-scheme file needs a directory", *EVERY, "--rewind-scheme", "file")
-        self.refused("--rewind-scheme rs:2+1 needs groups of 3 nodes, and there are 1", *EVERY, "--rewind-scheme", "rs:2+1")
-        self.refused("--rewind-scheme memory and --checkpoint buddy cannot be combined: with --rewind they are the same setting", *EVERY,
-                     "--rewind-scheme", "memory", "--checkpoint", "buddy")
-        for other in (("--no-ft",), ("--net", "ucx"), ("--detector", "flat"), ("--on-failure", "continue"), ("--mpi", "pmix")):
-            self.refused(f"--rewind and {' '.join(other) if other[0] in ('--net', '--detector') else other[0]} cannot be combined", *EVERY, *other)
 
 
 class Scheme(Rewind):

@@ -380,6 +380,18 @@ static void send_mark(struct rz_file_marks *marks, const struct file_mark *mark,
     rz_overlay_send(marks->config.overlay, node, &message);
 }
 
+/* The others than the keeper: who gives names to files must be known to each that restores. */
+static void make_known(struct rz_file_marks *marks, const struct file_mark *mark, int waiter)
+{
+    struct file_mark known = *mark;
+    known.file.flags |= RZ_FILE_KNOWN;
+    for (rz_id node = 0; node < marks->own->membership.n_nodes; node++) {
+        if (may_keep(marks, node) && node != mark->kept_by) {
+            send_mark(marks, &known, node, waiter, false);
+        }
+    }
+}
+
 /* The next node that has ranks, since only processes can restore files. Where no other node has
  * any, ranks will be on one of the others if this node fails: all get it. False: there are none. */
 static bool copy_mark(struct rz_file_marks *marks, struct file_mark *mark, int waiter, bool again)
@@ -391,6 +403,9 @@ static bool copy_mark(struct rz_file_marks *marks, struct file_mark *mark, int w
         if (may_keep(marks, node) && has_ranks(marks, node)) {
             mark->kept_by = node;
             send_mark(marks, mark, node, waiter, again);
+            if (mark->file.flags & RZ_FILE_RENAMED && !again) {
+                make_known(marks, mark, waiter);
+            }
             return true;
         }
     }
@@ -435,7 +450,7 @@ void rz_file_marks_node_failed(void *arg, rz_id node, bool proof, bool first)
     }
     for (struct file_mark *mark = first ? marks->first : NULL; mark; mark = mark->next) {
         bool mine = mark->owner == marks->own->job.node && mark->kept_by == node;
-        if (mark->owner == node || mine) {
+        if (!(mark->file.flags & RZ_FILE_KNOWN) && (mark->owner == node || mine)) {
             int waiter = -1;
             for (struct unconfirmed_mark *one = marks->unconfirmed; one; one = one->next) {
                 waiter = one->node == node && one->number == mark->number ? one->waiter : waiter;
@@ -480,6 +495,7 @@ static bool on_file_mark(void *arg, struct rz_child *p, const struct rz_link_mes
     struct rz_file_marks *marks = arg;
     const struct rz_link_file_mark *told = &message->file_mark;
     struct rz_file_mark file = {RZ_FILE_MARK_MEMBERS(told)};
+    file.flags &= ~RZ_FILE_KNOWN;
     if (strlen(told->path) >= RZ_FILE_PATH_BYTES || told->content_length > RZ_FILE_CONTENT_MAX) {
         return false;
     }
@@ -530,6 +546,9 @@ static bool is_for(struct rz_file_marks *marks, const struct file_mark *mark,
 {
     struct rank_marks *of = &marks->ranks[mark->rank];
     bool here = marks->own->membership.slots[mark->rank].node == marks->own->job.node;
+    if (mark->file.flags & RZ_FILE_KNOWN) {
+        return false;
+    }
     bool gives = mark->by_all ? here : mark->owner == marks->own->job.node || asked->since == 0;
     if (!gives || here || asked->since == 0) {
         return gives && mark->rank == p->rank;
@@ -570,6 +589,81 @@ static bool refuses_restore(const struct rz_file_marks *marks, struct rz_child *
     return false;
 }
 
+/* ---- Names that several ranks have given ---- */
+
+/* One of the two names of a mark. */
+struct given_name {
+    const char *path;
+    size_t length;
+    uint64_t host; /* 0: of all */
+    uint32_t rank;
+};
+
+static int compare_given(const void *a, const void *b)
+{
+    const struct given_name *x = a, *y = b;
+    size_t least = x->length < y->length ? x->length : y->length;
+    int paths = memcmp(x->path, y->path, least);
+    return paths != 0               ? paths
+           : x->length != y->length ? (x->length > y->length) - (x->length < y->length)
+           : x->host != y->host     ? (x->host > y->host) - (x->host < y->host)
+                                    : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static bool same_name(const struct given_name *a, const struct given_name *b)
+{
+    return a->length == b->length && a->host == b->host && memcmp(a->path, b->path, a->length) == 0;
+}
+
+static bool gives_name(const struct file_mark *mark, uint64_t since)
+{
+    return mark->moment >= since && mark->content &&
+           (mark->file.flags & (RZ_FILE_RENAMED | RZ_FILE_UNDONE)) == RZ_FILE_RENAMED;
+}
+
+/* Those since then, sorted; [*n], allocated. */
+static struct given_name *given_names(const struct rz_file_marks *marks, uint64_t since, size_t *n)
+{
+    *n = 0;
+    for (const struct file_mark *mark = marks->first; mark; mark = mark->next) {
+        *n += gives_name(mark, since) ? 2 : 0;
+    }
+    struct given_name *names = malloc((*n + 1) * sizeof(*names)), *next = names;
+    rz_need_memory(names, "for the names of files");
+    for (const struct file_mark *mark = marks->first; mark; mark = mark->next) {
+        uint64_t host = mark->file.flags & RZ_FILE_LOCAL ? mark->file.host : 0;
+        if (gives_name(mark, since)) {
+            *next++ = (struct given_name){mark->path, strlen(mark->path), host, mark->rank};
+            *next++ = (struct given_name){(const char *)mark->content, mark->file.content_length,
+                                          host, mark->rank};
+        }
+    }
+    qsort(names, *n, sizeof(*names), compare_given);
+    return names;
+}
+
+/* Each rank undoes its own renames. Without an order between them files would get names that they
+ * never had. */
+static bool refuses_names(const struct rz_file_marks *marks, struct rz_child *p, uint64_t since)
+{
+    size_t n;
+    struct given_name *names = given_names(marks, since, &n);
+    bool refused = false;
+    for (size_t i = 1; i < n && !refused; i++) {
+        refused = names[i - 1].rank != names[i].rank && same_name(&names[i - 1], &names[i]);
+        if (refused) {
+            char why[320];
+            snprintf(why, sizeof(why),
+                     "ranks %u and %u have renamed files from or to %.*s after it",
+                     names[i - 1].rank, names[i].rank,
+                     (int)(names[i].length < 200 ? names[i].length : 200), names[i].path);
+            marks->config.unrestored(marks->config.arg, p, why);
+        }
+    }
+    free(names);
+    return refused;
+}
+
 static bool on_ask_mark(void *arg, struct rz_child *p, const struct rz_link_message *message,
                         int *fd)
 {
@@ -578,7 +672,8 @@ static bool on_ask_mark(void *arg, struct rz_child *p, const struct rz_link_mess
     struct file_mark *mark = after_number(marks, asked->after);
     struct rz_link_message answer = {.type = RZ_LINK_FILE_MARK_IS, .file_mark_is = {.path = ""}};
     (void)fd;
-    if (p->restoring && refuses_restore(marks, p, asked->since)) {
+    if (p->restoring && (refuses_restore(marks, p, asked->since) ||
+                         (asked->after == 0 && refuses_names(marks, p, asked->since)))) {
         return true; /* it is ended with its epoch */
     }
     for (; mark; mark = mark->next) {

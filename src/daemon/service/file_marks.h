@@ -13,6 +13,9 @@
  * oldest of this rank are dropped, and the job does not go back to a snapshot before them. So it is
  * with what was in files, of which a daemon keeps RZ_FILE_CONTENTS_EACH bytes of each rank: the
  * oldest marks lose it.
+ *
+ * A mark of a rename goes to all daemons, so that each knows which names ranks have used: an image
+ * after which two of them have used one name is not restored.
  */
 #ifndef RZ_DAEMON_FILE_MARKS_H
 #define RZ_DAEMON_FILE_MARKS_H

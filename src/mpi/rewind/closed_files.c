@@ -57,7 +57,8 @@ struct seen_files {
 static struct {
     pthread_mutex_t lock;
     bool led, active;
-    pid_t pid; /* a forked child is no process of the job */
+    pid_t pid;    /* a forked child is no process of the job */
+    uint64_t job; /* which run of it has the marks since then */
     uint64_t moment;
     uint64_t moment_ns;         /* by the clock: when it was */
     struct seen_files changed;  /* since then: what was in them is known, or nobody needs it */
@@ -345,6 +346,57 @@ static void leave_appended_out(struct rz_file_mark *mark)
     }
 }
 
+/* All images that would lead here again are of no use: it is not to be tried again with them. */
+static _Noreturn void read_undone(struct rz_file_mark *mark, uint32_t flags)
+{
+    mark->flags = (mark->flags & RZ_FILE_LOCAL) | RZ_FILE_EMPTIED | RZ_FILE_UNDONE | flags;
+    tell_mark(marks.moment, mark);
+    _exit(EXIT_FAILURE);
+}
+
+/* What this user cannot write to is no file of the job: the system's change, too. */
+static bool is_of_job(const struct rz_file_mark *mark, const struct stat *st)
+{
+    return st->st_uid == geteuid() || faccessat(AT_FDCWD, mark->path, W_OK, AT_EACCESS) == 0;
+}
+
+/* Before it is changed under a name that was another file's at the snapshot. */
+static void refuse_wrong_file(int folder, const char *path, const struct stat *st,
+                              enum rz_file_change change)
+{
+    struct rz_file_mark mark;
+    char name[RZ_FILE_PATH_BYTES];
+    bool renamed = change == RZ_FILE_MOVED || change == RZ_FILE_EXCHANGED;
+    int fd =
+        path && rz_undone_changed(st)
+            ? openat(folder, path, O_PATH | O_CLOEXEC | (follows_link(change) ? 0 : O_NOFOLLOW))
+            : -1;
+    if (fd >= 0 && rz_file_mark_take(fd, &mark, name) && is_of_job(&mark, st) &&
+        rz_undone_wrong_file(&mark, st, renamed ? RZ_UNDONE_RENAMED : RZ_UNDONE_OVERWRITTEN)) {
+        read_undone(&mark, RZ_FILE_RENAMED);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+/* A name that had a large file at the snapshot; or one whose file has got the other name since. */
+static void opening_misses(const struct rz_file_names *names)
+{
+    struct rz_file_mark mark;
+    struct stat st;
+    char name[RZ_FILE_PATH_BYTES];
+    if (marks.active && rz_file_mark_want(names->from_folder, names->from, &mark, name) &&
+        rz_undone_is_missing(name)) {
+        read_undone(&mark, RZ_FILE_RENAMED);
+    }
+    if (marks.active && names->to &&
+        fstatat(names->to_folder, names->to, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(st.st_mode)) {
+        refuse_wrong_file(names->to_folder, names->to, &st, RZ_FILE_REPLACED);
+    }
+}
+
 /* What is in it is kept before it is lost. */
 static void opening_changes(int folder, const char *path, const struct stat *st,
                             enum rz_file_change change)
@@ -357,6 +409,7 @@ static void opening_changes(int folder, const char *path, const struct stat *st,
     if ((change == RZ_FILE_REMOVED || change == RZ_FILE_REPLACED) && st->st_nlink == 1) {
         rz_undone_emptied(st); /* another file may get its number */
     }
+    refuse_wrong_file(folder, path, st, change);
     if (seen_place(&marks.changed, st->st_dev, st->st_ino)->inode != 0) {
         return;
     }
@@ -407,8 +460,11 @@ static void opening_renames(const struct rz_file_names *names, const struct stat
         return;
     }
     follow_name(&mark);
+    rz_undone_found((const char *)marks.content);
+    rz_undone_replaced((const char *)marks.content);
     if (st->st_size > RZ_FILE_CONTENT_MAX &&
         (!(mark.flags & RZ_FILE_LOCAL) || mark.made_ns <= marks.moment_ns)) {
+        rz_undone_name(name, mark.inode, mark.made_ns);
         tell_mark(marks.moment, &mark);
         rz_kill_here(RZ_KILL_FILE_KEPT);
     }
@@ -432,6 +488,7 @@ static void tell_opened(int fd, bool created)
         }
     }
     if (created) {
+        rz_undone_found(path);
         note_changed(&mark, false);
     } else if (seen_place(&marks.appended, mark.device, mark.inode)->inode == 0) {
         seen_add(&marks.appended, &(struct seen_file){.device = mark.device,
@@ -446,6 +503,7 @@ static void note_begun(int fd)
     struct rz_file_mark mark;
     char path[RZ_FILE_PATH_BYTES];
     if (rz_file_mark_take(fd, &mark, path)) {
+        rz_undone_found(path);
         note_changed(&mark, false);
     }
 }
@@ -483,14 +541,6 @@ static void opening_over(int fd, enum rz_file_opening opening)
 
 /* ---- What was undone ---- */
 
-/* All images that would lead here again are of no use: it is not to be tried again with them. */
-static _Noreturn void read_undone(struct rz_file_mark *mark)
-{
-    mark->flags |= RZ_FILE_EMPTIED | RZ_FILE_UNDONE;
-    tell_mark(marks.moment, mark);
-    _exit(EXIT_FAILURE);
-}
-
 /* One that was made then may be a cache, which has the same in any run. */
 static void tell_made(const struct rz_file_mark *mark)
 {
@@ -503,17 +553,15 @@ static void tell_made(const struct rz_file_mark *mark)
     }
 }
 
-/* What this user cannot write to is no file of the job: the system's change, too. */
 static void reads_undone(int fd, const struct stat *st)
 {
     struct rz_file_mark mark;
     char path[RZ_FILE_PATH_BYTES];
-    if (!rz_file_mark_take(fd, &mark, path) ||
-        (st->st_uid != geteuid() && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)) {
+    if (!rz_file_mark_take(fd, &mark, path) || !is_of_job(&mark, st)) {
         return;
     }
     if (!rz_undone_made(mark.made_ns) || rz_undone_was_of_another(path, mark.inode, mark.made_ns)) {
-        read_undone(&mark);
+        read_undone(&mark, 0);
     }
     tell_made(&mark);
 }
@@ -523,17 +571,17 @@ static void look_at_name(int fd, const struct stat *st, enum rz_file_reading rea
 {
     struct rz_file_mark mark;
     char path[RZ_FILE_PATH_BYTES];
-    if (st->st_size <= RZ_FILE_CONTENT_MAX || !rz_file_mark_take(fd, &mark, path)) {
+    bool large = st->st_size > RZ_FILE_CONTENT_MAX;
+    if (!(large || rz_undone_changed(st)) || !rz_file_mark_take(fd, &mark, path)) {
         return;
     }
-    bool another =
-        rz_undone_changed(st) && rz_undone_was_of_another(path, mark.inode, mark.made_ns);
+    bool another = rz_undone_wrong_file(&mark, st, RZ_UNDONE_READ) && is_of_job(&mark, st);
     if (another && reading != RZ_FILE_READ_AND_WRITTEN) {
-        read_undone(&mark);
+        read_undone(&mark, RZ_FILE_RENAMED);
     }
     if (another) {
         rz_undone_open(st);
-    } else {
+    } else if (large) {
         rz_undone_name(path, mark.inode, mark.made_ns);
     }
 }
@@ -600,8 +648,9 @@ static void open_file_is_written(int fd, off_t at, size_t bytes)
 }
 
 static const struct rz_file_opens opens = {
-    opening_enters, opening_makes,       opening_changes,   opening_renames,     opening_over,
-    opening_reads,  &rz_undone_any_open, open_file_is_read, open_file_is_written};
+    opening_enters,         opening_makes,     opening_changes,     opening_renames,
+    opening_misses,         opening_over,      opening_reads,       &rz_undone_any_open,
+    &rz_undone_any_missing, open_file_is_read, open_file_is_written};
 
 static uint64_t by_clock(void)
 {
@@ -646,6 +695,7 @@ const struct rz_image_closed *rz_closed_files_hold(uint64_t moment, uint32_t *n)
     rz_state_files_keep();
     forget_some();
     forget_read(marks.moment);
+    marks.job = rz_engine.info->self.job;
     marks.moment = moment;
     marks.moment_ns = by_clock();
     seen_forget(&marks.changed);
@@ -692,7 +742,8 @@ bool rz_closed_files_undone(uint32_t epoch, char *why, size_t max)
     struct timespec now;
     struct rz_image_open file;
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    rz_undone_add(marks.moment_ns, rz_undone_ns(&now));
+    rz_undone_add(marks.moment_ns, rz_undone_ns(&now),
+                  marks.job != rz_link_info(rz_engine.link)->self.job);
     rz_state_files_restore(rz_closed_files_round(rz_engine.link, epoch));
     for (uint32_t i = 0; rz_image_next_open(&i, &file);) {
         struct stat st;

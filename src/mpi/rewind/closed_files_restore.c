@@ -228,8 +228,12 @@ rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64
         enum rz_file_mark_result result =
             all[i]->needless ? RZ_FILE_AS_MARKED : rz_file_mark_restore(mark, round);
         if (mark->flags & RZ_FILE_UNDONE) {
-            snprintf(why, max, "the program would read what was written to %s after it",
-                     mark->path);
+            snprintf(
+                why, max,
+                mark->flags & RZ_FILE_RENAMED
+                    ? "the program would use the name %s, which another file may have had at it"
+                    : "the program would read what was written to %s after it",
+                mark->path);
             return RZ_ERR_UNSUPPORTED;
         }
         if (result != RZ_FILE_AS_MARKED && result != RZ_FILE_CUT) {

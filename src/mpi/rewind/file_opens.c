@@ -152,6 +152,8 @@ struct opening {
     enum rz_file_opening how;
     bool reads;
     enum rz_file_reading reading;
+    int folder;
+    const char *path;
 };
 
 /* What the caller wants. */
@@ -165,7 +167,7 @@ static enum rz_file_opening how_opened(bool there, int wants)
 
 static struct opening opening_begins(int folder, const char *path, int wants)
 {
-    struct opening opening = {.tells = false};
+    struct opening opening = {.tells = false, .folder = folder, .path = path};
     struct stat st;
     int error = errno;
     opening.reads = wants & READS;
@@ -187,10 +189,25 @@ static struct opening opening_begins(int folder, const char *path, int wants)
     return opening;
 }
 
+/* The call has found no such file. */
+static void open_missed(const struct opening *opening)
+{
+    int error = errno;
+    if (opening->path && atomic_load_explicit(told->looks_for_missing, memory_order_relaxed) &&
+        told->begin()) {
+        told->misses(&(struct rz_file_names){opening->folder, opening->path, -1, NULL});
+        told->end(-1, opening->how);
+    }
+    errno = error;
+}
+
 static void opening_ends(const struct opening *opening, int fd)
 {
     if (opening->tells) {
         told->end(fd, opening->how);
+    }
+    if (fd < 0 && errno == ENOENT) {
+        open_missed(opening);
     }
     if (opening->reads && fd >= 0) {
         told->reads(fd, opening->reading);
@@ -355,8 +372,13 @@ static bool renaming_begins(int from_folder, const char *from, int to_folder, co
     struct stat moved, replaced;
     int error = errno;
     bool exchange = flags & RENAME_EXCHANGE;
+    const struct rz_file_names names = {from_folder, from, to_folder, to};
     bool tells = from && to && told->begin();
-    if (tells && fstatat(from_folder, from, &moved, AT_SYMLINK_NOFOLLOW) == 0) {
+    bool is = tells && fstatat(from_folder, from, &moved, AT_SYMLINK_NOFOLLOW) == 0;
+    if (tells && !is && errno == ENOENT) {
+        told->misses(&names);
+    }
+    if (is) {
         bool there = fstatat(to_folder, to, &replaced, AT_SYMLINK_NOFOLLOW) == 0;
         bool same = there && moved.st_ino == replaced.st_ino && moved.st_dev == replaced.st_dev;
         bool fails = same || (there ? flags & RENAME_NOREPLACE : exchange);
@@ -368,7 +390,7 @@ static bool renaming_begins(int from_folder, const char *from, int to_folder, co
         }
         if (moves) {
             told->changes(from_folder, from, &moved, exchange ? RZ_FILE_EXCHANGED : RZ_FILE_MOVED);
-            told->renames(&(struct rz_file_names){from_folder, from, to_folder, to}, &moved);
+            told->renames(&names, &moved);
         }
         if (replaces && exchange) {
             told->renames(&(struct rz_file_names){to_folder, to, from_folder, from}, &replaced);

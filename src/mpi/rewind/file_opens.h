@@ -42,6 +42,7 @@ enum rz_file_reading {
  *   makes    there is no such file, and one is made if that can be done
  *   changes  a regular file that is there may lose what is in it; path NULL: the open file `folder`
  *   renames  a regular file is about to get another name
+ *   misses   there is no file that the program wants to open or to rename; to: NULL, if to open
  *   end      fd below 0: it was not done, or is no opening
  *
  * reads stands alone, after the opening. So does reads_from, before the program reads from or maps
@@ -54,9 +55,11 @@ struct rz_file_opens {
     void (*changes)(int folder, const char *path, const struct stat *st,
                     enum rz_file_change change);
     void (*renames)(const struct rz_file_names *names, const struct stat *st);
+    void (*misses)(const struct rz_file_names *names);
     void (*end)(int fd, enum rz_file_opening opening);
     void (*reads)(int fd, enum rz_file_reading reading);
     const atomic_bool *wary;
+    const atomic_bool *looks_for_missing; /* false: misses need not be called */
     void (*reads_from)(int fd);
     void (*writes_to)(int fd, off_t at, size_t bytes);
 };

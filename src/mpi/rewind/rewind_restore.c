@@ -15,6 +15,7 @@
 #include "mpi/rewind/closed_files.h"
 #include "mpi/rewind/image_keep.h"
 #include "mpi/rewind/output_mark.h"
+#include "mpi/rewind/undone_files.h"
 #include "port/clock.h"
 #include "port/file_mark.h"
 #include "port/kill_point.h"
@@ -256,6 +257,7 @@ void rz_restore_wake(void)
     }
     rz_kill_here(RZ_KILL_RESTORE_OPENED);
     rz_epoch_reach_start();
+    rz_undone_look_for_missing(); /* now all ranks have given names back */
     rz_early_into_epoch();
     rz_kill_here(RZ_KILL_RESTORE_OVER);
 }

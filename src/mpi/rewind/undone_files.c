@@ -2,9 +2,9 @@
 /* Lists of times, of files that are open, of names, and of streams. */
 #include "mpi/rewind/undone_files.h"
 
-#include "port/file_mark.h"
-
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -18,6 +18,7 @@ enum { OPENED_MAX = 1024, STREAMS_MAX = 256 };
 
 static struct {
     uint64_t from, to;
+    bool names;
 } times[TIMES_MAX];
 static uint32_t n_times;
 
@@ -40,43 +41,49 @@ static bool more_streams;
 static struct name {
     char *path;
     uint64_t inode, made_ns; /* inode 0: there was none */
+    bool large;              /* when the process was saved */
+    bool missing;            /* in the restored process, though it was large */
 } names[RZ_UNDONE_NAMES_MAX];
 static uint32_t n_names;
+atomic_bool rz_undone_any_missing;
 
 /* ---- Times ---- */
 
-void rz_undone_add(uint64_t from_ns, uint64_t to_ns)
+void rz_undone_add(uint64_t from_ns, uint64_t to_ns, bool of_names)
 {
     uint32_t i = n_times < TIMES_MAX ? n_times++ : TIMES_MAX - 1;
     if (times[i].to == 0 || from_ns < times[i].from) {
         times[i].from = from_ns;
     }
     times[i].to = to_ns;
+    times[i].names |= of_names;
 }
 
-static bool is_undone(uint64_t ns)
+/* of_names: in a time whose renames stay. */
+static bool is_undone(uint64_t ns, bool of_names)
 {
     bool found = false;
     uint64_t until = ns % NS_PER_S ? ns : ns + NS_PER_S - 1;
     for (uint32_t i = 0; i < n_times; i++) {
-        found = found || (until > times[i].from && ns < times[i].to);
+        found =
+            found || (until > times[i].from && ns < times[i].to && (times[i].names || !of_names));
     }
     return found;
 }
 
 bool rz_undone_has(const struct stat *st)
 {
-    return is_undone(rz_undone_ns(&st->st_mtim));
+    return is_undone(rz_undone_ns(&st->st_mtim), false);
 }
 
 bool rz_undone_changed(const struct stat *st)
 {
-    return is_undone(rz_undone_ns(&st->st_ctim));
+    return is_undone(rz_undone_ns(&st->st_ctim), false);
 }
 
 bool rz_undone_made(uint64_t made_ns)
 {
-    return made_ns != 0 && is_undone(made_ns);
+    return made_ns != 0 && is_undone(made_ns, false);
 }
 
 /* ---- Files ---- */
@@ -154,15 +161,64 @@ void rz_undone_name(const char *path, uint64_t inode, uint64_t made_ns)
     if (name) {
         name->inode = inode;
         name->made_ns = made_ns;
+        name->missing = false;
     }
+}
+
+static bool is_large(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > RZ_FILE_CONTENT_MAX;
+}
+
+void rz_undone_replaced(const char *path)
+{
+    uint64_t inode, made_ns;
+    if (is_large(path) && rz_file_mark_named(path, &inode, &made_ns)) {
+        rz_undone_name(path, inode, made_ns);
+    }
+}
+
+/* Names that nothing has any more leave the list for others. */
+static void forget_names(void)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n_names; i++) {
+        if (names[i].inode != 0) {
+            names[kept++] = names[i];
+        } else {
+            free(names[i].path);
+        }
+    }
+    n_names = kept;
+}
+
+/* The program has not used the name since it was restored, and would find the wrong file, or none:
+ * what it had counts for the next image, too. */
+static bool is_still_wrong(const struct name *name)
+{
+    struct stat st;
+    uint64_t inode, made_ns;
+    bool is = lstat(name->path, &st) == 0 && rz_file_mark_named(name->path, &inode, &made_ns);
+    return is ? rz_undone_changed(&st) && rz_undone_was_of_another(name->path, inode, made_ns)
+              : name->missing;
 }
 
 void rz_undone_look_at_names(void)
 {
     for (uint32_t i = 0; i < n_names; i++) {
-        if (!rz_file_mark_named(names[i].path, &names[i].inode, &names[i].made_ns)) {
-            names[i].inode = 0;
+        struct name *name = &names[i];
+        if (is_still_wrong(name)) {
+            continue;
         }
+        if (!rz_file_mark_named(name->path, &name->inode, &name->made_ns)) {
+            name->inode = 0;
+        }
+        name->large = is_large(name->path);
+        name->missing = false;
+    }
+    if (n_names > RZ_UNDONE_NAMES_MAX / 2) {
+        forget_names();
     }
 }
 
@@ -171,6 +227,55 @@ bool rz_undone_was_of_another(const char *path, uint64_t inode, uint64_t made_ns
     const struct name *name = find_name(path);
     return name && (name->inode != inode ||
                     (name->made_ns != made_ns && name->made_ns != 0 && made_ns != 0));
+}
+
+bool rz_undone_wrong_file(const struct rz_file_mark *mark, const struct stat *st,
+                          enum rz_undone_use use)
+{
+    const struct name *name = find_name(mark->path);
+    bool large = st->st_size > RZ_FILE_CONTENT_MAX || (name && name->large);
+    bool old = !rz_undone_made(mark->made_ns), stays = is_undone(rz_undone_ns(&st->st_ctim), true);
+    if (!large || !(name ? rz_undone_changed(st) : stays)) {
+        return false;
+    }
+    if (name && !rz_undone_was_of_another(mark->path, mark->inode, mark->made_ns)) {
+        return false;
+    }
+    switch (use) {
+    case RZ_UNDONE_READ:
+        return name || old;
+    case RZ_UNDONE_RENAMED:
+        return stays || old;
+    default:
+        return old && !rz_undone_has(st);
+    }
+}
+
+void rz_undone_look_for_missing(void)
+{
+    for (uint32_t i = 0; i < n_names; i++) {
+        uint64_t inode, made_ns;
+        names[i].missing = names[i].large && !rz_file_mark_named(names[i].path, &inode, &made_ns) &&
+                           errno == ENOENT;
+        if (names[i].missing) {
+            atomic_store(&rz_undone_any_missing, true);
+        }
+    }
+}
+
+bool rz_undone_is_missing(const char *path)
+{
+    uint64_t inode, made_ns;
+    const struct name *name = find_name(path);
+    return name && name->missing && !rz_file_mark_named(path, &inode, &made_ns);
+}
+
+void rz_undone_found(const char *path)
+{
+    struct name *name = atomic_load(&rz_undone_any_missing) ? find_name(path) : NULL;
+    if (name) {
+        name->missing = false;
+    }
 }
 
 /* ---- Streams ---- */

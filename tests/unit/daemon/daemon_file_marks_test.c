@@ -236,6 +236,35 @@ static void without_a_mark_no_image_is_restored(void **state)
     fake_free(&job);
 }
 
+/* The next nodes keep the marks of one each. */
+static void two_ranks_give_one_name(void **state)
+{
+    struct fake_job job;
+    const struct rz_launch_message kill = {.type = RZ_LAUNCH_INJECT,
+                                           .inject = {.what = RZ_INJECT_KILL_RANK, .rank = 0}};
+    (void)state;
+    fake_start(&job, 4);
+    job.flags = RZ_JOB_REWIND;
+    fake_run(&job, 4,
+             ARGUMENTS("sh", "-c",
+                       "T='" TEST_HELPER " join repairing';"
+                       "case $RZ_INCARNATION.$RZ_RANK in"
+                       "  1.0|1.2) exec $T enter store:right committed:1 file-renamed:1,/a"
+                       " say:made serve;;"
+                       "  1.*) exec $T enter store:right serve;;"
+                       "  2.*) exec $T want got:1 file-marks:1 say:wrong serve;;"
+                       "esac;"
+                       "exec $T want got:0 enter say:anew serve"));
+    fake_await_line(&job, 0, "made 0 1 1");
+    fake_await_line(&job, 2, "made 2 1 1");
+    fake_send(&job, 0, &kill);
+    free(fake_await_match(&job, "the record", is_given_up, NULL));
+    fake_await_line(&job, 0, "anew 0 3 3");
+    fake_await_line(&job, 2, "anew 2 3 3");
+    fake_vanish(&job);
+    fake_free(&job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +277,7 @@ int main(void)
         cmocka_unit_test_teardown(the_oldest_content_is_dropped, nothing_left),
         cmocka_unit_test_teardown(too_long_a_content_ends_its_process, nothing_left),
         cmocka_unit_test_teardown(without_a_mark_no_image_is_restored, nothing_left),
+        cmocka_unit_test_teardown(two_ranks_give_one_name, nothing_left),
     };
     fake_adopt();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
  *   file-again:M,N    the same with "another"
  *   file-length:M,N   marks file N as 3 bytes long
  *   file-lost:M       the same of one whose content is too long for a mark by one byte
+ *   file-renamed:M,N  marks the file of this rank as about to get the name N
  *   other-marks:M,N marks N files as there before, each of another name
  *   new-files:M,N   makes N files one after the other, marks each as created after the snapshot of
  *                   moment M, and removes it
@@ -81,6 +82,18 @@ static void mark_content(uint64_t moment, const char *number, const char *text, 
                                              .path = path,
                                              .content = content,
                                              .content_length = *text ? bytes : 0});
+}
+
+static void mark_renamed(uint64_t moment, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/of-%u", rz_link_info(helper_link)->self.rank);
+    tell_mark(moment, &(struct rz_file_mark){.inode = 7,
+                                             .bytes = 100,
+                                             .flags = RZ_FILE_RENAMED,
+                                             .path = path,
+                                             .content = (const uint8_t *)name,
+                                             .content_length = (uint32_t)strlen(name)});
 }
 
 static void mark_others(uint64_t moment, uint64_t n)
@@ -171,6 +184,9 @@ bool helper_do_file_word(const char *word, const char *argument)
         mark_content(strtoull(argument, NULL, 10), comma + 1, "", 3);
     } else if (strcmp(word, "file-lost") == 0) {
         mark_content(strtoull(argument, NULL, 10), "1", "content", RZ_FILE_CONTENT_MAX + 1);
+    } else if (strcmp(word, "file-renamed") == 0) {
+        rz_assert(comma);
+        mark_renamed(strtoull(argument, NULL, 10), comma + 1);
     } else if (strcmp(word, "other-marks") == 0) {
         rz_assert(comma);
         mark_others(strtoull(argument, NULL, 10), strtoull(comma + 1, NULL, 10));

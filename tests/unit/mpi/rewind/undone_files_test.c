@@ -34,7 +34,7 @@ static void a_time_has_a_begin_and_an_end(void **state)
 {
     (void)state;
     assert_false(has(100 * S + 5));
-    rz_undone_add(100 * S + 4, 102 * S + 9);
+    rz_undone_add(100 * S + 4, 102 * S + 9, false);
     assert_false(has(100 * S + 4));
     assert_true(has(100 * S + 5));
     assert_true(has(102 * S + 8));
@@ -50,7 +50,7 @@ static void many_times(void **state)
 {
     (void)state;
     for (uint64_t i = 0; i < 2000; i++) {
-        rz_undone_add((200 + 2 * i) * S + 1, (201 + 2 * i) * S);
+        rz_undone_add((200 + 2 * i) * S + 1, (201 + 2 * i) * S, false);
     }
     for (uint64_t i = 0; i < 2000; i++) {
         assert_true(has((200 + 2 * i) * S + S / 2 + 1));
@@ -196,6 +196,71 @@ static void names_of_files(void **state)
     rmdir(folder);
 }
 
+static bool wrong(const char *path, uint64_t inode, uint64_t renamed_s, enum rz_undone_use use)
+{
+    struct rz_file_mark mark = {.path = path, .inode = inode, .made_ns = 5 * S + 1};
+    struct stat st = file_of(inode, 6 * S + 1);
+    st.st_size = RZ_FILE_CONTENT_MAX + 1;
+    st.st_ctim = (struct timespec){(time_t)renamed_s, 1};
+    return rz_undone_wrong_file(&mark, &st, use);
+}
+
+/* Within 101 s renames were undone, within 51 s they were not. */
+static void files_with_names_of_others(void **state)
+{
+    static const enum rz_undone_use uses[] = {RZ_UNDONE_READ, RZ_UNDONE_OVERWRITTEN,
+                                              RZ_UNDONE_RENAMED};
+    char known[] = "/tmp/undone.XXXXXX";
+    struct stat st;
+    int fd = mkstemp(known);
+    (void)state;
+    assert_true(fd >= 0 && ftruncate(fd, RZ_FILE_CONTENT_MAX + 1) == 0 && fstat(fd, &st) == 0);
+    rz_undone_add(50 * S, 52 * S, true);
+    rz_undone_name(known, 1, 0);
+    rz_undone_look_at_names();
+    rz_undone_name(known, st.st_ino, 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(wrong(known, st.st_ino + 1, 101, uses[i]));
+        assert_true(wrong(known, st.st_ino + 1, 51, uses[i]));
+        assert_false(wrong(known, st.st_ino, 51, uses[i]));
+        assert_false(wrong(known, st.st_ino + 1, 103, uses[i]));
+        assert_true(wrong("/unknown", 1, 51, uses[i]));
+        assert_false(wrong("/unknown", 1, 101, uses[i]));
+    }
+    rz_undone_look_for_missing();
+    assert_false(atomic_load(&rz_undone_any_missing) || rz_undone_is_missing(known));
+    assert_true(unlink(known) == 0 && close(fd) == 0);
+    rz_undone_look_for_missing();
+    rz_undone_look_at_names(); /* the next image knows it, too */
+    assert_true(atomic_load(&rz_undone_any_missing) && rz_undone_is_missing(known));
+    rz_undone_found(known); /* another one is there */
+    assert_false(rz_undone_is_missing(known) || rz_undone_is_missing("/unknown"));
+}
+
+/* What was written or made in such a time is written again. Its names are right at last, if those
+ * of the old files are. */
+static void files_of_such_a_time(void **state)
+{
+    struct rz_file_mark mark = {.path = "/made", .inode = 1, .made_ns = 51 * S + 1};
+    struct stat st = file_of(1, 51 * S + 2);
+    (void)state;
+    st.st_size = RZ_FILE_CONTENT_MAX + 1;
+    st.st_ctim = st.st_mtim;
+    assert_false(rz_undone_wrong_file(&mark, &st, RZ_UNDONE_READ) ||
+                 rz_undone_wrong_file(&mark, &st, RZ_UNDONE_OVERWRITTEN));
+    assert_true(rz_undone_wrong_file(&mark, &st, RZ_UNDONE_RENAMED));
+    rz_undone_name("/made", 2, 0);
+    assert_true(rz_undone_wrong_file(&mark, &st, RZ_UNDONE_RENAMED));
+    mark.made_ns = 101 * S + 1;
+    st.st_ctim.tv_sec = 101;
+    assert_false(rz_undone_wrong_file(&mark, &st, RZ_UNDONE_RENAMED));
+    assert_true(rz_undone_wrong_file(&mark, &st, RZ_UNDONE_READ));
+    mark.made_ns = 5 * S + 1;
+    assert_false(rz_undone_wrong_file(&mark, &st, RZ_UNDONE_OVERWRITTEN));
+    st.st_size = RZ_FILE_CONTENT_MAX;
+    assert_false(rz_undone_wrong_file(&mark, &st, RZ_UNDONE_RENAMED));
+}
+
 /* One beyond the bound is left alone; those that are gone make room. */
 static void more_files_than_are_kept(void **state)
 {
@@ -240,6 +305,8 @@ int main(void)
         cmocka_unit_test(streams_that_are_open),
         cmocka_unit_test(small_files_come_back),
         cmocka_unit_test(more_files_than_are_kept),
+        cmocka_unit_test(files_with_names_of_others),
+        cmocka_unit_test(files_of_such_a_time),
         cmocka_unit_test(names_of_files),
         cmocka_unit_test(many_times),
     };
