@@ -141,6 +141,10 @@ static inline int harvest(MPI_Request *handle, struct rz_request *request, MPI_S
         return request->pending_error;
     }
     int error = request->error;
+    bool stays = request->flags & RZ_REQUEST_PERSISTENT;
+    if (!stays) { /* before a function of the program runs, which might end it, too */
+        *handle = MPI_REQUEST_NULL;
+    }
     if (error == MPI_SUCCESS && request->class->query) {
         error = request->class->query(request, true);
     }
@@ -150,11 +154,10 @@ static inline int harvest(MPI_Request *handle, struct rz_request *request, MPI_S
     if (status) {
         rz_wait_copy_status(request, status);
     }
-    if (request->flags & RZ_REQUEST_PERSISTENT) {
+    if (stays) {
         request->complete = false;
     } else {
         rz_request_destroy(request);
-        *handle = MPI_REQUEST_NULL;
     }
     return error;
 }
