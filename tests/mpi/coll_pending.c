@@ -3,9 +3,15 @@
  * Thousands of collective operations that are under way at once, on two communicators, with
  * point-to-point messages behind them: each ends with the right result, in whatever order the
  * program ends them. The last rank begins late, so that none can end before all have begun. It ends
- * within the time of a test only if a round of progress does not look at each of them.
+ * within the time of a test only if a round of progress does not look at each of them. With the
+ * argument fails the last rank fails instead of beginning: all operations that need it end with an
+ * error, and as many are begun by the others.
  */
-#include "check.h"
+#include "ulfm.h"
+
+#include <mpi-ext.h>
+#include <signal.h>
+#include <string.h>
 
 enum { N = 6000, KINDS = 5, PERSISTENT = 64 };
 
@@ -146,6 +152,41 @@ static void persistent(void)
     }
 }
 
+static void fails(void)
+{
+    MPI_Comm survivors;
+    int failures = 0;
+    for (int k = 0; k < 2; k++) {
+        MPI_Comm_set_errhandler(comms[k], MPI_ERRORS_RETURN);
+    }
+    if (rank == size - 1) {
+        int word;
+        for (int peer = 0; peer < size - 1; peer++) {
+            MPI_Recv(&word, 1, MPI_INT, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        raise(SIGKILL);
+    }
+    begin_all();
+    for (int i = 0; i < N; i++) {
+        int error = MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        CHECK(error == MPI_SUCCESS || class_of(error) == MPI_ERR_PROC_FAILED);
+        failures += error != MPI_SUCCESS;
+    }
+    CHECK(failures >= N / KINDS); /* at least each MPI_Iallreduce of one kind */
+    CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &survivors) == MPI_SUCCESS);
+    MPI_Comm_rank(survivors, &rank);
+    MPI_Comm_size(survivors, &size);
+    for (int k = 0; k < 2; k++) {
+        MPI_Comm_free(&comms[k]);
+        MPI_Comm_dup(survivors, &comms[k]);
+    }
+    for (int i = 0; i < N; i++) {
+        begin(i);
+    }
+    end_all();
+    MPI_Comm_free(&survivors);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -154,11 +195,15 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
     MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comms[1]);
     void (*const ends[])(void) = {end_in_reverse, end_all, end_some, end_by_tests};
-    for (int k = 0; k < 4; k++) {
-        begin_all();
-        ends[k]();
+    if (argc > 1 && strcmp(argv[1], "fails") == 0) {
+        fails();
+    } else {
+        for (int k = 0; k < 4; k++) {
+            begin_all();
+            ends[k]();
+        }
+        persistent();
     }
-    persistent();
     MPI_Comm_free(&comms[0]);
     MPI_Comm_free(&comms[1]);
     MPI_Finalize();
