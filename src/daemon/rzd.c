@@ -18,14 +18,14 @@
  * from standard input (daemon/launcher/remote_daemon.h).
  *
  * --stand-in, --relay: for processes that another launcher has started; --bridge: for an rzrun of
- * another host that attaches to a detached job (daemon/launcher/beside.h).
+ * another host that attaches to a detached job (daemon/launcher/relay.h).
  *
  * Exit status: 0 after SHUTDOWN; 1 if the node had to stop or rzrun has gone; 2 if rzrun's order
  * was refused, and for wrong usage; 3 if rzrun was not reached; 128 + signal.
  */
 #include "base/no_memory.h"
 #include "daemon/daemon.h"
-#include "daemon/launcher/beside.h"
+#include "daemon/launcher/relay.h"
 #include "daemon/launcher/keeper.h"
 #include "daemon/launcher/remote_daemon.h"
 #include "port/kill_point.h"

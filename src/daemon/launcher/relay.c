@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hands the link of a process, or what daemons begin with, to a process that another launcher has
  * started; copies between the control socket of a daemon and the streams of an agent. */
-#include "daemon/launcher/beside.h"
+#include "daemon/launcher/relay.h"
 
 #include "daemon/process/spawn.h"
 #include "outcome/exit_codes.h"

@@ -3,8 +3,8 @@
  * Programs beside the daemon of a host: rzd itself, called in another way. They pass on what comes
  * to one process and is meant for another one.
  */
-#ifndef RZ_DAEMON_BESIDE_H
-#define RZ_DAEMON_BESIDE_H
+#ifndef RZ_DAEMON_RELAY_H
+#define RZ_DAEMON_RELAY_H
 
 /*
  * ---- For processes that another launcher has started (src/pmix) ----
