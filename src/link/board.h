@@ -60,8 +60,7 @@ static inline enum rz_process_state rz_board_state(uint64_t word)
 #define RZ_BOARD_NO_FT 4u     /* the first failure ends the job: no state must outlive one */
 #define RZ_BOARD_REWIND 32u   /* ranks are restored from images of their memory (mpi/rewind) */
 #define RZ_BOARD_BOUND 8u     /* processes have cores of their own; `processors` counts these */
-#define RZ_BOARD_TRAFFIC                                                                           \
-    256u /* processes count what they send to each other (link/traffic_counts.h) */
+#define RZ_BOARD_TRAFFIC 256u /* processes count what they send to each other (link/waits.h) */
 
 /* With --detector flat, behind the words of the slots: a word for each slot, where its process
  * receives datagrams: low bits of its incarnation's number (16 bits), port (16), node (32); 0: not

@@ -17,8 +17,6 @@
 
 #include "base/printable.h"
 #include "link/decisions.h"
-#include "link/pair_counts.h"
-#include "link/traffic_counts.h"
 #include "wire/wait_text.h"
 
 #include <stdatomic.h>
@@ -32,6 +30,23 @@ struct rz_wait {
     _Atomic uint64_t words[(sizeof(struct rz_wait_text) + 7) / 8];
 };
 
+/*
+ * How many messages the process has handed to its transports for each slot, and how many of that
+ * slot have arrived, payload and all. A message that its sender has handed over and its receiver
+ * has not got is under way, and the program can do nothing for it. The process writes before it
+ * sleeps, at most once in RZ_WAIT_SHOWN_EVERY. A reader that sees a new count sees the time of the
+ * change, too.
+ */
+struct rz_pair_counts {
+    _Atomic uint64_t handed, arrived;
+};
+
+/* How many messages the process has sent to each slot, and their bytes, if the board says
+ * RZ_BOARD_TRAFFIC. The daemon reads them also when the process has failed. */
+struct rz_traffic {
+    _Atomic uint64_t messages, bytes;
+};
+
 struct rz_waits {
     struct rz_wait wait[RZ_WAITS_MAX];
     _Alignas(64) _Atomic uint64_t progress; /* grows while the process calls MPI */
@@ -39,7 +54,7 @@ struct rz_waits {
     _Atomic uint32_t waiting;               /* calls that wait now; for the process alone */
     struct rz_decisions decisions;          /* decisions.h */
     _Atomic uint64_t pairs_changed;         /* when pairs last changed; 0: never */
-    struct rz_pair_counts pairs[];          /* [n_slots]: pair_counts.h */
+    struct rz_pair_counts pairs[];          /* [n_slots] */
 };
 
 /* The size of this memory up to the counts of traffic. */
@@ -54,10 +69,34 @@ static inline size_t rz_waits_bytes(uint32_t n_slots)
     return rz_waits_bytes_without_traffic(n_slots) + (size_t)n_slots * sizeof(struct rz_traffic);
 }
 
-/* What was sent to each slot, if it is counted: [n_slots] (traffic_counts.h). */
+/* What was sent to each slot, if it is counted: [n_slots]. */
 static inline struct rz_traffic *rz_waits_traffic(struct rz_waits *waits, uint32_t n_slots)
 {
     return (struct rz_traffic *)(void *)&waits->pairs[n_slots];
+}
+
+/* Process: the counts of one slot. changed: when any count was last seen to have changed; set to
+ * now if this one has. */
+static inline void rz_pair_counts_set(struct rz_pair_counts *counts, uint64_t handed,
+                                      uint64_t arrived, _Atomic uint64_t *changed, rz_time now)
+{
+    if (atomic_load_explicit(&counts->handed, memory_order_relaxed) == handed &&
+        atomic_load_explicit(&counts->arrived, memory_order_relaxed) == arrived) {
+        return;
+    }
+    atomic_store_explicit(changed, now, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(&counts->handed, handed, memory_order_relaxed);
+    atomic_store_explicit(&counts->arrived, arrived, memory_order_relaxed);
+}
+
+/* Process: one more message was sent. One writer at a time. */
+static inline void rz_traffic_add(struct rz_traffic *traffic, uint64_t bytes)
+{
+    uint64_t messages = atomic_load_explicit(&traffic->messages, memory_order_relaxed);
+    uint64_t sum = atomic_load_explicit(&traffic->bytes, memory_order_relaxed);
+    atomic_store_explicit(&traffic->messages, messages + 1, memory_order_relaxed);
+    atomic_store_explicit(&traffic->bytes, sum + bytes, memory_order_relaxed);
 }
 
 /* Process: shows that it runs, for the daemon's watchdog. Of simultaneous calls by several threads

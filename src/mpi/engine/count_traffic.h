@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts messages by their receivers, in memory that the daemon reads (link/traffic_counts.h), if
+ * Counts messages by their receivers, in memory that the daemon reads (link/waits.h), if
  * the job wants it (rzrun --report-html). Counted are the messages of rz_engine.counters.sends, and
  * the parts that collective operations exchange by cells. Restarted processes begin at 0.
  */

@@ -152,7 +152,7 @@ static void leave_out_fetches(uint64_t by)
 
 /*
  * Shows the daemon how many messages this process has handed to its transports and has got, for
- * hang reports (link/pair_counts.h). Nothing is counted for this alone: the engine counts by slots
+ * hang reports (link/waits.h). Nothing is counted for this alone: the engine counts by slots
  * anyhow (engine/liveness.h).
  */
 static void show_under_way(rz_time now)
