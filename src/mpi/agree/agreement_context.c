@@ -22,12 +22,16 @@
 RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
 
 static struct rz_agreement_context *agreement_contexts;
-static struct rz_protocol_message
-    *early_messages;  /* protocol messages for communicators that do not exist here yet */
+/* By their ids, whose bits are well mixed; linked by same_place. */
+enum { ID_PLACES = 1 << 8 };
+static struct rz_agreement_context *contexts_by_id[ID_PLACES];
+static struct rz_protocol_message *early_messages,
+    **early_last = &early_messages; /* for communicators that do not exist here yet */
 static unsigned busy; /* stack frames that may refer to an agreement context: as long as there are
                          any, none is freed */
 static unsigned n_timed; /* agreement contexts whose engine may have a deadline */
 static bool to_speak;    /* set by rz_agreement_contexts_wake */
+static struct rz_agreement_context *over_first; /* those that are over, and not freed yet */
 
 const struct rz_child_context_events *rz_child_context_events;
 
@@ -43,13 +47,27 @@ struct rz_agreement_context *rz_agreement_contexts_first(void)
     return agreement_contexts;
 }
 
+static struct rz_agreement_context **id_place(uint64_t context)
+{
+    return &contexts_by_id[context / RZ_CONTEXT_OFFSET_ROOM % ID_PLACES];
+}
+
 struct rz_agreement_context *rz_agreement_context_at(uint64_t context)
 {
-    struct rz_agreement_context *agreement_context = agreement_contexts;
+    struct rz_agreement_context *agreement_context = *id_place(context);
     while (agreement_context && agreement_context->context != context) {
-        agreement_context = agreement_context->next;
+        agreement_context = agreement_context->same_place;
     }
     return agreement_context;
+}
+
+void rz_agreement_context_end(struct rz_agreement_context *agreement_context)
+{
+    if (!agreement_context->over) {
+        agreement_context->over = true;
+        agreement_context->over_next = over_first;
+        over_first = agreement_context;
+    }
 }
 
 /* NULL: no memory. */
@@ -75,7 +93,12 @@ struct rz_agreement_context *rz_agreement_context_new(struct rz_comm *comm,
     agreement_context->per_node = rz_agreement_context_rows_of_nodes(agreement_context);
     agreement_context->proposals_last = &agreement_context->proposals;
     agreement_context->next = agreement_contexts;
+    if (agreement_contexts) {
+        agreement_contexts->prev = agreement_context;
+    }
     agreement_contexts = agreement_context;
+    agreement_context->same_place = *id_place(context);
+    *id_place(context) = agreement_context;
     *owner = agreement_context;
     return agreement_context;
 }
@@ -101,6 +124,16 @@ static void protocol_messages_free(struct rz_protocol_message *protocol_message)
 
 static void agreement_context_free(struct rz_agreement_context *agreement_context)
 {
+    struct rz_agreement_context **link = id_place(agreement_context->context);
+    while (*link != agreement_context) {
+        link = &(*link)->same_place;
+    }
+    *link = agreement_context->same_place;
+    *(agreement_context->prev ? &agreement_context->prev->next : &agreement_contexts) =
+        agreement_context->next;
+    if (agreement_context->next) {
+        agreement_context->next->prev = agreement_context->prev;
+    }
     if (agreement_context->owner) {
         *agreement_context->owner = NULL;
     }
@@ -243,21 +276,50 @@ static void keep_early(struct rz_agreement_context *agreement_context,
     *last = protocol_message;
 }
 
+static void wake_at(rz_time deadline)
+{
+    rz_engine.wake_at = deadline;
+    rz_work_set(RZ_WORK_DEADLINE, deadline != RZ_TIME_NEVER);
+}
+
+static bool any_deadline(void)
+{
+    return n_timed > 0 || rz_agreement_contexts_hurrying > 0;
+}
+
+static rz_time deadline_of(const struct rz_agreement_context *agreement_context)
+{
+    rz_time at = agreement_context->timed ? rz_agreement_deadline(agreement_context->agreement)
+                                          : RZ_TIME_NEVER;
+    return agreement_context->asking.hurry && agreement_context->asking.at < at
+               ? agreement_context->asking.at
+               : at;
+}
+
 static void set_deadline(void)
 {
     rz_time deadline = to_speak ? 0 : RZ_TIME_NEVER;
-    bool any = n_timed > 0 || rz_agreement_contexts_hurrying > 0;
-    for (const struct rz_agreement_context *agreement_context = any ? agreement_contexts : NULL;
+    for (const struct rz_agreement_context *agreement_context = any_deadline() ? agreement_contexts
+                                                                               : NULL;
          agreement_context; agreement_context = agreement_context->next) {
-        rz_time at = agreement_context->timed ? rz_agreement_deadline(agreement_context->agreement)
-                                              : RZ_TIME_NEVER;
-        at = agreement_context->asking.hurry && agreement_context->asking.at < at
-                 ? agreement_context->asking.at
-                 : at;
+        rz_time at = deadline_of(agreement_context);
         deadline = at < deadline ? at : deadline;
     }
-    rz_engine.wake_at = deadline;
-    rz_work_set(RZ_WORK_DEADLINE, deadline != RZ_TIME_NEVER);
+    wake_at(deadline);
+}
+
+/* After an event of one of thousands: a deadline that is past or later now is found when it comes
+ * (rz_agreement_contexts_tick). */
+static void set_deadline_with(const struct rz_agreement_context *agreement_context)
+{
+    if (!any_deadline()) {
+        set_deadline();
+        return;
+    }
+    rz_time at = deadline_of(agreement_context);
+    if (at < rz_engine.wake_at) {
+        wake_at(at);
+    }
 }
 
 /* ---- Proposals ---- */
@@ -359,7 +421,7 @@ static void agreement_context_go_on(struct rz_agreement_context *agreement_conte
             break;
         }
     }
-    set_deadline();
+    set_deadline_with(agreement_context);
 }
 
 static void proposal_append(struct rz_agreement_context *agreement_context,
@@ -374,15 +436,12 @@ static void proposal_append(struct rz_agreement_context *agreement_context,
 /* Frees the agreement contexts that are over, when no code uses them any more. */
 static void sweep(void)
 {
-    struct rz_agreement_context **at = &agreement_contexts;
-    while (busy == 0 && *at) {
-        struct rz_agreement_context *agreement_context = *at;
-        if (agreement_context->over) {
-            *at = agreement_context->next;
-            agreement_context_free(agreement_context);
+    while (busy == 0 && over_first) {
+        struct rz_agreement_context *agreement_context = over_first;
+        over_first = agreement_context->over_next;
+        agreement_context_free(agreement_context);
+        if (!any_deadline()) {
             set_deadline();
-        } else {
-            at = &agreement_context->next;
         }
     }
 }
@@ -487,7 +546,7 @@ static void is_over(struct rz_agreement_context *agreement_context,
     enum rz_protocol_number protocol = message->protocol;
     if (member != RZ_ID_NONE && rz_agreement_speaks(protocol)) {
         if (!agreement_context->owner && !agreement_context->over) {
-            agreement_context->over = true;
+            rz_agreement_context_end(agreement_context);
             if (message->word[0] != TOLD_ALL) {
                 pass_on_over(agreement_context, protocol, member);
             }
@@ -533,11 +592,8 @@ static void read_protocol_message(struct rz_agreement_context *agreement_context
 
 static struct rz_comm *comm_find(uint64_t context)
 {
-    struct rz_comm *comm = rz_comms_first();
-    while (comm && comm->context != context) {
-        comm = comm->next;
-    }
-    return comm;
+    struct rz_comm *comm = rz_comm_by_context(context);
+    return comm && comm->context == context ? comm : NULL;
 }
 
 /*
@@ -567,12 +623,9 @@ static void protocol_message_without_agreement_context(struct rz_protocol_messag
         free(protocol_message);
         return;
     }
-    struct rz_protocol_message **last = &early_messages;
-    while (*last) {
-        last = &(*last)->next;
-    }
     protocol_message->next = NULL;
-    *last = protocol_message;
+    *early_last = protocol_message;
+    early_last = &protocol_message->next;
 }
 
 void rz_agreement_context_message(struct rz_protocol_message *protocol_message)
@@ -610,6 +663,7 @@ void rz_agreement_contexts_comm_begun(void)
 {
     struct rz_protocol_message *protocol_messages = early_messages;
     early_messages = NULL;
+    early_last = &early_messages;
     while (protocol_messages) {
         struct rz_protocol_message *protocol_message = protocol_messages;
         protocol_messages = protocol_message->next;
@@ -707,7 +761,7 @@ static void goodbye_decided(struct rz_proposal *proposal,
     if (agreement_context->of == 0 && proposal->min <= proposal->max) {
         goodbye(agreement_context);
     } else {
-        agreement_context->over = true;
+        rz_agreement_context_end(agreement_context);
     }
 }
 
@@ -737,7 +791,7 @@ void rz_agreement_context_dismiss(struct rz_agreement_context **owner)
     rz_comm_note_end(agreement_context->context);
     if (!agreement_context->agreement) {
         /* a revocation needs nothing of a process that has ended the communicator */
-        agreement_context->over = true;
+        rz_agreement_context_end(agreement_context);
         sweep();
         return;
     }
@@ -754,12 +808,12 @@ void rz_agreement_context_comm_ends(struct rz_comm *comm, bool goodbye)
 
 void rz_agreement_contexts_close(void)
 {
+    over_first = NULL;
     while (agreement_contexts) {
-        struct rz_agreement_context *agreement_context = agreement_contexts;
-        agreement_contexts = agreement_context->next;
-        agreement_context_free(agreement_context);
+        agreement_context_free(agreement_contexts);
     }
     protocol_messages_free(early_messages);
     early_messages = NULL;
+    early_last = &early_messages;
     set_deadline();
 }

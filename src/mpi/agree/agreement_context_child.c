@@ -31,7 +31,7 @@ int rz_agreement_context_open_child(struct rz_comm *comm, struct rz_group *part,
     (*owner)->of = comm->context;
     (*owner)->part = part != NULL;
     if (!rz_agreement_context_open_engine(*owner, rz_comm_agreement(comm))) {
-        (*owner)->over = true;
+        rz_agreement_context_end(*owner);
         return MPI_ERR_NO_MEM;
     }
     rz_agreement_contexts_comm_begun(); /* protocol messages for it may have arrived already */
@@ -65,7 +65,7 @@ struct rz_proposal *rz_agreement_context_withdraw(struct rz_agreement_context *a
 
 void rz_agreement_context_leave(struct rz_agreement_context *agreement_context)
 {
-    agreement_context->over = true;
+    rz_agreement_context_end(agreement_context);
     rz_comm_note_end(agreement_context->context);
 }
 

@@ -48,7 +48,8 @@ struct rz_agreement_context {
     struct rz_proposal goodbye; /* used after the end of the communicator */
     struct rz_proposal own;     /* rz_agreement_context_own_proposal */
     bool over;                  /* no member needs it any more: freed when none of its code runs */
-    struct rz_agreement_context *next;
+    struct rz_agreement_context *next, *prev, *over_next;
+    struct rz_agreement_context *same_place; /* of rz_agreement_context_at */
 };
 
 /* ---- agreement_context_cache.c ---- */
@@ -90,6 +91,9 @@ uint32_t rz_agreement_context_rows_of_nodes(const struct rz_agreement_context *a
 /* rz_agreement_context_at: the agreement context with that id, or NULL. rz_agreement_context_new: a
  * new one, of the members of groups, for comm; NULL: no memory. */
 struct rz_agreement_context *rz_agreement_context_at(uint64_t context);
+
+/* Sets `over`. */
+void rz_agreement_context_end(struct rz_agreement_context *agreement_context);
 struct rz_agreement_context *rz_agreement_context_new(struct rz_comm *comm,
                                                       struct rz_group *const groups[2],
                                                       uint64_t context,

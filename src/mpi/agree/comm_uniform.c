@@ -36,9 +36,11 @@ struct rz_uniform_results {
                          others; UINT32_MAX: none */
     bool refused;     /* by all members: no member waits for a result any more */
     struct rz_uniform_results *next, *prev;
+    struct rz_uniform_results *same_comm; /* the next one of comm */
 };
 
 static struct rz_uniform_results *rows; /* list of all rows */
+static uint64_t rows_ended;             /* so many have left it */
 
 bool rz_comm_is_uniform(const struct rz_comm *comm, enum rz_error_uniform least)
 {
@@ -63,6 +65,8 @@ static struct rz_uniform_results *row_new(struct rz_comm *comm, struct rz_group 
         rows->prev = row;
     }
     rows = row;
+    row->same_comm = comm->uniform_results;
+    comm->uniform_results = row;
     if (rz_agreement_context_open_child(comm, part, word, &row->agreement_context) != MPI_SUCCESS) {
         rz_uniform_results_end(row);
         return NULL;
@@ -76,9 +80,9 @@ static struct rz_uniform_results *row_new(struct rz_comm *comm, struct rz_group 
 static struct rz_uniform_results *row_find(struct rz_comm *comm, struct rz_group *part,
                                            uint64_t word)
 {
-    struct rz_uniform_results *row = rows;
-    while (row && (row->comm != comm || row->word != word)) {
-        row = row->next;
+    struct rz_uniform_results *row = comm->uniform_results;
+    while (row && row->word != word) {
+        row = row->same_comm;
     }
     return row ? row : row_new(comm, part, word);
 }
@@ -114,13 +118,27 @@ static bool may_refuse(const struct rz_uniform_results *row)
     return row->agreement_context && !row->refused;
 }
 
+/* The row is no longer one of its communicator. */
+static void leave_comm(struct rz_uniform_results *row)
+{
+    if (row->comm) {
+        struct rz_uniform_results **link = &row->comm->uniform_results;
+        while (*link != row) {
+            link = &(*link)->same_comm;
+        }
+        *link = row->same_comm;
+        row->comm = NULL;
+    }
+}
+
 void rz_uniform_results_end(struct rz_uniform_results *row)
 {
     if (!row) {
         return;
     }
-    if (row->comm && row->comm->revoked && may_refuse(row)) {
-        row->comm = NULL;
+    bool refuses_first = row->comm && row->comm->revoked && may_refuse(row);
+    leave_comm(row);
+    if (refuses_first) {
         rz_agreement_contexts_wake();
         return;
     }
@@ -131,16 +149,14 @@ void rz_uniform_results_end(struct rz_uniform_results *row)
     if (row->next) {
         row->next->prev = row->prev;
     }
+    rows_ended++;
     free(row);
 }
 
 void rz_uniform_results_comm_ends(struct rz_comm *comm)
 {
-    for (struct rz_uniform_results *row = rows, *next; row; row = next) {
-        next = row->next;
-        if (row->comm == comm) {
-            rz_uniform_results_end(row);
-        }
+    while (comm->uniform_results) {
+        rz_uniform_results_end(comm->uniform_results);
     }
 }
 
@@ -391,13 +407,14 @@ static void speak(void)
     struct rz_uniform_results *row = rows;
     while (row) {
         bool speaks = is_to_refuse(row);
+        uint64_t before = rows_ended;
         if (is_to_announce(row)) {
             announce_row(row);
         }
         if (speaks) {
             refuse(row);
         }
-        row = speaks ? rows : row->next; /* a decision may have ended any of the rows */
+        row = rows_ended != before ? rows : row->next; /* by a decision */
     }
 }
 

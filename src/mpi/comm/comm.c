@@ -37,12 +37,12 @@ static uint64_t context_of(uint64_t a, uint64_t b, uint64_t c)
 }
 
 /* Living communicators by their ids, whose bits are well mixed; linked by same_place. */
-enum { PLACES = 1 << 10 };
-static struct rz_comm *by_context[PLACES];
+enum { CONTEXT_PLACES = 1 << 10 };
+static struct rz_comm *by_context[CONTEXT_PLACES];
 
 static struct rz_comm **context_place(uint64_t context)
 {
-    return &by_context[context / RZ_CONTEXT_OFFSET_ROOM % PLACES];
+    return &by_context[context / RZ_CONTEXT_OFFSET_ROOM % CONTEXT_PLACES];
 }
 
 struct rz_comm *rz_comm_by_context(uint64_t context)

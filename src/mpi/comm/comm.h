@@ -92,8 +92,9 @@ struct rz_comm {
                               has acknowledged */
     struct rz_agreement_context
         *agreement_context; /* agreement_context.h; NULL: no agreement or revocation on it yet */
-    struct rz_comm *next, *prev; /* list of all communicators */
-    struct rz_comm *same_place;  /* of rz_comm_by_context */
+    struct rz_uniform_results *uniform_results; /* of comm_uniform.h, in a list; NULL: none yet */
+    struct rz_comm *next, *prev;                /* list of all communicators */
+    struct rz_comm *same_place;                 /* of rz_comm_by_context */
     char name[MPI_MAX_OBJECT_NAME];
     /* Parts that belong to other modules, freed when the communicator ends. */
     void *coll, *topology;

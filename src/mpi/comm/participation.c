@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* So many are in one list, and in the mean in each of `lists`, unless there is no memory. */
-enum { LENGTH = 8 };
+enum { LIST_LENGTH = 8 };
 
 /* The first one if there are lists: has the tag of no operation. */
 static struct rz_participation many = {.tag = -1};
@@ -33,11 +33,11 @@ static void put_all(struct rz_participations *all, struct rz_participation *one)
 static bool is_long(const struct rz_participation *one)
 {
     int n = 0;
-    while (one && n < LENGTH) {
+    while (one && n < LIST_LENGTH) {
         one = one->next;
         n++;
     }
-    return n == LENGTH;
+    return n == LIST_LENGTH;
 }
 
 /* Without memory all stays as it is. */
@@ -64,7 +64,7 @@ static void make_lists(struct rz_participations *all)
 __attribute__((noinline)) static void begin_beside(struct rz_participations *all,
                                                    struct rz_participation *one)
 {
-    if (all->lists ? all->n >= LENGTH * all->n_lists : is_long(all->first)) {
+    if (all->lists ? all->n >= LIST_LENGTH * all->n_lists : is_long(all->first)) {
         make_lists(all);
     }
     if (all->lists) {
