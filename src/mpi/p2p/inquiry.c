@@ -274,9 +274,12 @@ static void inquiry_read(const struct rz_envelope *envelope)
     answer(&question);
 }
 
-/* The receives of messages that will not come fail. */
+/* The receives of messages that will not come fail: of collective operations alone. */
 static void fail_receives(const struct rz_comm *comm, const struct rz_question *absence)
 {
+    if (absence->context != rz_comm_context(comm, RZ_CONTEXT_OFFSET_COLLECTIVE)) {
+        return;
+    }
     int source = rz_group_find(comm->remote, absence->process);
     struct rz_match_entry *posted = NULL;
     while (source != MPI_UNDEFINED && (posted = rz_match_arrive(&rz_matcher, absence->context,
