@@ -204,7 +204,15 @@ bool rz_checkpoints_open(struct rz_checkpoints *checkpoints, const struct rz_rzr
 
 void rz_checkpoints_give_up(struct rz_checkpoints *checkpoints, uint64_t number)
 {
-    checkpoints->given_up = (struct rz_ckpt_generation){.run = checkpoints->run, .number = number};
+    const struct rz_ckpt_generation from = checkpoints->restored, *before = &checkpoints->fell_from;
+    bool again = from.number > 0 && from.run == before->run && from.number == before->number &&
+                 checkpoints->fell_in != checkpoints->run;
+    checkpoints->given_up = (struct rz_ckpt_generation){
+        .run = checkpoints->run, .number = again && from.number < number ? from.number : number};
+    if (checkpoints->fell_in != checkpoints->run) {
+        checkpoints->fell_from = from;
+        checkpoints->fell_in = checkpoints->run;
+    }
 }
 
 /* Whether it may be used; else *words says why not. */

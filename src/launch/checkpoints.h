@@ -19,7 +19,9 @@ struct rz_checkpoints {
     struct rz_ckpt_generation restored; /* the generation to begin from; number 0: none */
     /* What runs up to this one wrote from this number on is not used; number 0: all is. */
     struct rz_ckpt_generation given_up;
-    bool none_whole; /* none of the generations of earlier runs is complete */
+    struct rz_ckpt_generation fell_from; /* where the last attempt that gave one up had begun, */
+    uint32_t fell_in;                    /* and its number */
+    bool none_whole;                     /* none of the generations of earlier runs is complete */
 };
 
 /*
@@ -39,8 +41,8 @@ bool rz_checkpoints_open(struct rz_checkpoints *checkpoints,
 bool rz_checkpoints_attempt(struct rz_checkpoints *checkpoints,
                             const struct rz_rzrun_options *options, bool first);
 
-/* A rank of this attempt could not be restored from this generation: the following attempts use an
- * older one. */
+/* A rank of this attempt could not be restored from this generation, or not go on: the following
+ * attempts use an older one. If two in turn began from the same one, that leads here, too. */
 void rz_checkpoints_give_up(struct rz_checkpoints *checkpoints, uint64_t number);
 
 /* The job is over: after success its checkpoints are removed, unless they are to be kept; else a

@@ -449,11 +449,14 @@ static void end_passed_on(void)
 static void make_claimed_large(void)
 {
     put_first(path_of("claimed"), sizeof(numbers), 0);
+    need(mkdir(path_of("claimed-folder"), 0700) == 0 || errno == EEXIST, "claimed-folder");
 }
 
 static void step_claimed_large(int step)
 {
     char claimed[4096];
+    snprintf(claimed, sizeof(claimed), "%s", path_of("claimed"));
+    need(rename(claimed, path_of("claimed-folder")) != 0, "claimed-folder"); /* keeps its name */
     snprintf(claimed, sizeof(claimed), "%s", path_of("claimed-busy"));
     need(rename(path_of("claimed"), claimed) == 0, "claimed");
     FILE *file = fopen(claimed, "a");
@@ -512,7 +515,31 @@ static void end_written_anew(void)
     say("written anew: %d of %d\n", first_of(path_of("anew")) + 1, steps);
 }
 
-/* The others read the last result but one, if there is one. */
+/* As a library does that makes a temporary file alone, and gives it the name of the one before. */
+static void make_alone(const char *name, size_t bytes, int step)
+{
+    char fresh[4096];
+    snprintf(fresh, sizeof(fresh), "%s", path_of("alone-new"));
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    memset(numbers, 0, sizeof(numbers));
+    numbers[0] = step;
+    need(fd >= 0 && write(fd, numbers, bytes) == (ssize_t)bytes && close(fd) == 0, "alone-new");
+    need(rename(fresh, path_of(name)) == 0, "alone");
+}
+
+static void step_made_alone(int step)
+{
+    make_alone("alone-large", sizeof(numbers), step);
+    make_alone("alone-small", 100, step);
+}
+
+static void end_made_alone(void)
+{
+    int large = first_of(path_of("alone-large"));
+    say("made alone: %d %d\n", large, first_of(path_of("alone-small")));
+}
+
+/* The others read the last result but one, if there is one; one of them would make it. */
 static void make_read_before(void)
 {
     if (rank == 0) {
@@ -535,7 +562,8 @@ static void fail_once(int step)
 
 static void step_read_before(int step)
 {
-    int fd = rank > 0 ? open(path_of_all("read-before"), O_RDONLY) : -1, first = 0;
+    int how = rank == 2 ? O_RDWR | O_CREAT : O_RDONLY, first = 0;
+    int fd = rank > 0 ? open(path_of_all("read-before"), how, 0600) : -1;
     if (rank > 0 && (read(fd, &first, sizeof(first)) != sizeof(first) || first != step - 2)) {
         say("read before: step %d has read %d\n", step, fd < 0 ? -errno : first);
     }
@@ -641,6 +669,7 @@ const struct mode undone_modes[] = {
     {"claimed-large", make_claimed_large, step_claimed_large, end_claimed_large},
     {"kept-before", make_kept_before, step_kept_before, end_kept_before},
     {"written-anew", NULL, step_written_anew, end_written_anew},
+    {"made-alone", NULL, step_made_alone, end_made_alone},
     {"read-before", make_read_before, step_read_before, NULL},
     {"rewritten", NULL, step_rewritten, NULL},
     {"removed-small", make_removed_small, step_removed_small, end_removed_small},

@@ -410,7 +410,7 @@ class State(Rewind):
     def test_large_files_get_their_names_back(self):
         # Whoever has renamed them. A rank also fails between two renames, of which the others know nothing.
         for kill, how in (*self.CHANGED[:3], ("file-kept:7@0", {}), ("file-kept:30@0", {"nodes": 3})):
-            for mode in ("turned-large", "turned-elsewhere", "claimed-large"):
+            for mode in ("turned-large", "turned-elsewhere", "claimed-large", "made-alone"):
                 with self.subTest(kill, mode=mode):
                     result = self.restored(mode, kill=kill, **how)
                     self.assertNotIn("cannot continue", result.err)

@@ -440,14 +440,33 @@ static void opening_changes(int folder, const char *path, const struct stat *st,
     note_changed(&mark, told && !(mark.flags & RZ_FILE_EMPTIED));
 }
 
-/* The next image knows the file under the name that it has then. */
+/* Files of `closed` that are about to get other names; an exchange has two. */
+static struct {
+    uint32_t i;
+    char *path;
+} followed[2];
+static unsigned n_followed;
+
 static void follow_name(const struct rz_file_mark *mark)
 {
     uint32_t i = index_of(mark);
-    char *path = i < marks.n ? strndup((const char *)mark->content, mark->content_length) : NULL;
+    char *path = i < marks.n && n_followed < 2
+                     ? strndup((const char *)mark->content, mark->content_length)
+                     : NULL;
     if (path) {
-        free((char *)marks.closed[i].path);
-        marks.closed[i].path = path;
+        followed[n_followed].i = i;
+        followed[n_followed++].path = path;
+    }
+}
+
+/* The next image knows a file under the name that it has then. */
+static void names_are_given(bool given)
+{
+    while (n_followed > 0) {
+        n_followed--;
+        const char **path = &marks.closed[followed[n_followed].i].path;
+        free(given ? (char *)(uintptr_t)*path : followed[n_followed].path);
+        *path = given ? followed[n_followed].path : *path;
     }
 }
 
@@ -481,7 +500,9 @@ static void tell_opened(int fd, bool created)
         return;
     }
     mark.flags |= fcntl(fd, F_GETFL) & O_APPEND ? 0 : RZ_FILE_ANYWHERE;
-    if (!was_known(&mark)) {
+    /* One that was made to be written from its begin is most often closed for good, and renamed. */
+    bool begun = created && mark.flags & RZ_FILE_ANYWHERE;
+    if (begun || !was_known(&mark)) {
         mark.flags |= created ? RZ_FILE_CREATED : 0;
         if (created || !was_changed(&mark)) {
             tell_mark(marks.moment, &mark);
@@ -520,6 +541,7 @@ static void opening_over(int fd, enum rz_file_opening opening)
 {
     int error = errno;
     struct stat st;
+    names_are_given(opening == RZ_FILE_NAMED);
     if (fd >= 0 && marks.active) {
         switch (opening) {
         case RZ_FILE_SHORTENED:

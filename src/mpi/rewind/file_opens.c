@@ -178,6 +178,9 @@ static struct opening opening_begins(int folder, const char *path, int wants)
         opening.tells = created || (there && S_ISREG(st.st_mode) && !(wants & EXCLUSIVE));
         opening.how = how_opened(there, wants);
         if (created && !(wants & EMPTIES)) {
+            if (!(wants & EXCLUSIVE)) {
+                told->misses(&(struct rz_file_names){folder, path, -1, NULL});
+            }
             told->makes(folder, path);
         } else if (opening.tells && there && !(wants & APPENDS && !(wants & EMPTIES))) {
             told->changes(folder, path, &st, wants & EMPTIES ? RZ_FILE_CUT_SHORT : RZ_FILE_WRITTEN);
@@ -404,7 +407,7 @@ static int name_changed(bool tells, int result)
 {
     int error = errno;
     if (tells) {
-        told->end(-1, RZ_FILE_OPENED);
+        told->end(-1, result == 0 ? RZ_FILE_NAMED : RZ_FILE_OPENED);
     }
     errno = error;
     return result;

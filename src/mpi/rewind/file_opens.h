@@ -14,6 +14,7 @@
 enum rz_file_opening {
     RZ_FILE_OPENED,    /* to write to it, and not emptied */
     RZ_FILE_WAS_MADE,  /* the same; there was no such file */
+    RZ_FILE_NAMED,     /* no opening: files have got other names */
     RZ_FILE_SHORTENED, /* emptied as it was opened, or cut: what was there may be lost */
     RZ_FILE_BEGUN,     /* the same; there was no such file */
 };

@@ -229,12 +229,28 @@ bool rz_undone_was_of_another(const char *path, uint64_t inode, uint64_t made_ns
                     (name->made_ns != made_ns && name->made_ns != 0 && made_ns != 0));
 }
 
+/* A rename changes the folders, too; a call that changes the inode alone (chmod) does not. */
+static bool folder_changed(const char *path)
+{
+    struct stat st;
+    const char *last = strrchr(path, '/');
+    char folder[RZ_FILE_PATH_BYTES];
+    size_t n = last ? (size_t)(last - path) : 0;
+    if (n >= sizeof(folder)) {
+        return true;
+    }
+    memcpy(folder, path, n);
+    folder[n] = '\0';
+    return stat(n > 0 ? folder : "/", &st) != 0 || is_undone(rz_undone_ns(&st.st_mtim), true);
+}
+
 bool rz_undone_wrong_file(const struct rz_file_mark *mark, const struct stat *st,
                           enum rz_undone_use use)
 {
     const struct name *name = find_name(mark->path);
     bool large = st->st_size > RZ_FILE_CONTENT_MAX || (name && name->large);
     bool old = !rz_undone_made(mark->made_ns), stays = is_undone(rz_undone_ns(&st->st_ctim), true);
+    stays = stays && (name || folder_changed(mark->path));
     if (!large || !(name ? rz_undone_changed(st) : stays)) {
         return false;
     }
