@@ -229,7 +229,18 @@ bool rz_undone_was_of_another(const char *path, uint64_t inode, uint64_t made_ns
                     (name->made_ns != made_ns && name->made_ns != 0 && made_ns != 0));
 }
 
-/* A rename changes the folders, too; a call that changes the inode alone (chmod) does not. */
+/* In a time whose renames stay, or later. */
+static bool is_after_renames(uint64_t ns)
+{
+    bool found = false;
+    uint64_t until = ns % NS_PER_S ? ns : ns + NS_PER_S - 1;
+    for (uint32_t i = 0; i < n_times; i++) {
+        found = found || (times[i].names && until > times[i].from);
+    }
+    return found;
+}
+
+/* A rename changes the folder, too; a call that changes the inode alone (chmod) does not. */
 static bool folder_changed(const char *path)
 {
     struct stat st;
@@ -241,7 +252,7 @@ static bool folder_changed(const char *path)
     }
     memcpy(folder, path, n);
     folder[n] = '\0';
-    return stat(n > 0 ? folder : "/", &st) != 0 || is_undone(rz_undone_ns(&st.st_mtim), true);
+    return stat(n > 0 ? folder : "/", &st) != 0 || is_after_renames(rz_undone_ns(&st.st_mtim));
 }
 
 bool rz_undone_wrong_file(const struct rz_file_mark *mark, const struct stat *st,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -213,7 +214,11 @@ static void files_with_names_of_others(void **state)
     char known[] = "/tmp/undone.XXXXXX";
     struct stat st;
     int fd = mkstemp(known);
+    char calm[64] = "/tmp/undone.XXXXXX";
+    const struct timespec long_ago[2] = {{.tv_sec = 40}, {.tv_sec = 40}};
     (void)state;
+    assert_true(mkdtemp(calm) && utimensat(AT_FDCWD, calm, long_ago, 0) == 0);
+    strcat(calm, "/f");
     assert_true(fd >= 0 && ftruncate(fd, RZ_FILE_CONTENT_MAX + 1) == 0 && fstat(fd, &st) == 0);
     rz_undone_add(50 * S, 52 * S, true);
     rz_undone_name(known, 1, 0);
@@ -224,9 +229,12 @@ static void files_with_names_of_others(void **state)
         assert_true(wrong(known, st.st_ino + 1, 51, uses[i]));
         assert_false(wrong(known, st.st_ino, 51, uses[i]));
         assert_false(wrong(known, st.st_ino + 1, 103, uses[i]));
-        assert_true(wrong("/unknown", 1, 51, uses[i]));
+        assert_true(wrong("/unknown", 1, 51, uses[i])); /* its folder has changed since */
         assert_false(wrong("/unknown", 1, 101, uses[i]));
+        assert_false(wrong(calm, 1, 51, uses[i])); /* nothing was renamed in its folder */
     }
+    calm[strlen(calm) - 2] = '\0';
+    assert_int_equal(rmdir(calm), 0);
     rz_undone_look_for_missing();
     assert_false(atomic_load(&rz_undone_any_missing) || rz_undone_is_missing(known));
     assert_true(unlink(known) == 0 && close(fd) == 0);
