@@ -165,6 +165,11 @@ static enum rz_file_opening how_opened(bool there, int wants)
                            : (there ? RZ_FILE_OPENED : RZ_FILE_WAS_MADE);
 }
 
+static bool looks_for_missing(void)
+{
+    return atomic_load_explicit(told->looks_for_missing, memory_order_relaxed);
+}
+
 static struct opening opening_begins(int folder, const char *path, int wants)
 {
     struct opening opening = {.tells = false, .folder = folder, .path = path};
@@ -178,7 +183,7 @@ static struct opening opening_begins(int folder, const char *path, int wants)
         opening.tells = created || (there && S_ISREG(st.st_mode) && !(wants & EXCLUSIVE));
         opening.how = how_opened(there, wants);
         if (created && !(wants & EMPTIES)) {
-            if (!(wants & EXCLUSIVE)) {
+            if (!(wants & EXCLUSIVE) && looks_for_missing()) {
                 told->misses(&(struct rz_file_names){folder, path, -1, NULL});
             }
             told->makes(folder, path);
@@ -196,8 +201,7 @@ static struct opening opening_begins(int folder, const char *path, int wants)
 static void open_missed(const struct opening *opening)
 {
     int error = errno;
-    if (opening->path && atomic_load_explicit(told->looks_for_missing, memory_order_relaxed) &&
-        told->begin()) {
+    if (opening->path && looks_for_missing() && told->begin()) {
         told->misses(&(struct rz_file_names){opening->folder, opening->path, -1, NULL});
         told->end(-1, opening->how);
     }
