@@ -5,6 +5,7 @@
  */
 #include "mpi/agree/agreement_context_state.h"
 
+#include "base/linked_list.h"
 #include "base/no_memory.h"
 #include "base/trace.h"
 #include "mpi/comm/comm_hints.h"
@@ -92,11 +93,7 @@ struct rz_agreement_context *rz_agreement_context_new(struct rz_comm *comm,
     agreement_context->self = rz_agreement_context_find_member(agreement_context, rz_engine.self);
     agreement_context->per_node = rz_agreement_context_rows_of_nodes(agreement_context);
     agreement_context->proposals_last = &agreement_context->proposals;
-    agreement_context->next = agreement_contexts;
-    if (agreement_contexts) {
-        agreement_contexts->prev = agreement_context;
-    }
-    agreement_contexts = agreement_context;
+    rz_list_push(&agreement_contexts, agreement_context);
     agreement_context->same_place = *id_place(context);
     *id_place(context) = agreement_context;
     *owner = agreement_context;
@@ -129,11 +126,7 @@ static void agreement_context_free(struct rz_agreement_context *agreement_contex
         link = &(*link)->same_place;
     }
     *link = agreement_context->same_place;
-    *(agreement_context->prev ? &agreement_context->prev->next : &agreement_contexts) =
-        agreement_context->next;
-    if (agreement_context->next) {
-        agreement_context->next->prev = agreement_context->prev;
-    }
+    rz_list_remove(agreement_context);
     if (agreement_context->owner) {
         *agreement_context->owner = NULL;
     }

@@ -48,7 +48,7 @@ struct rz_agreement_context {
     struct rz_proposal goodbye; /* used after the end of the communicator */
     struct rz_proposal own;     /* rz_agreement_context_own_proposal */
     bool over;                  /* no member needs it any more: freed when none of its code runs */
-    struct rz_agreement_context *next, *prev, *over_next;
+    struct rz_agreement_context *next, **back, *over_next;
     struct rz_agreement_context *same_place; /* of rz_agreement_context_at */
 };
 

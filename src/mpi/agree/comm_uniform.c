@@ -136,15 +136,15 @@ void rz_uniform_results_end(struct rz_uniform_results *row)
     if (!row) {
         return;
     }
-    bool refuses_first = row->comm && row->comm->revoked && may_refuse(row);
-    leave_comm(row);
-    if (refuses_first) {
+    if (row->comm && row->comm->revoked && may_refuse(row)) {
+        leave_comm(row);
         rz_agreement_contexts_wake();
         return;
     }
     if (row->agreement_context) {
         rz_agreement_context_dismiss(&row->agreement_context);
     }
+    leave_comm(row);
     *(row->prev ? &row->prev->next : &rows) = row->next;
     if (row->next) {
         row->next->prev = row->prev;
