@@ -444,7 +444,13 @@ static rz_status_t open_file_marks(struct rz_daemon *daemon)
                                                 .overlay_router = daemon->overlay_router,
                                                 .unrestored = marks_dropped,
                                                 .arg = daemon};
-    return rz_file_marks_open(&daemon->file_marks, &config);
+    const struct rz_restored_files_config restored = {.own = &daemon->own,
+                                                      .children = daemon->children,
+                                                      .router = daemon->router,
+                                                      .overlay = daemon->overlay,
+                                                      .overlay_router = daemon->overlay_router};
+    rz_status_t status = rz_file_marks_open(&daemon->file_marks, &config);
+    return status == RZ_OK ? rz_restored_files_open(&daemon->restored_files, &restored) : status;
 }
 
 static rz_status_t open_snapshots(struct rz_daemon *daemon)
@@ -756,6 +762,7 @@ void rz_daemon_end_job(struct rz_daemon *daemon)
     rz_decision_cache_close(daemon->decisions);
     rz_arbiter_close(daemon->arbiter);
     rz_snapshots_close(daemon->snapshots);
+    rz_restored_files_close(daemon->restored_files);
     rz_file_marks_close(daemon->file_marks);
     rz_pointers_close(daemon->pointers);
     rz_names_close(daemon->names);

@@ -26,6 +26,7 @@
 #include "daemon/service/link_socket.h"
 #include "daemon/service/file_marks.h"
 #include "daemon/service/pointers.h"
+#include "daemon/service/restored_files.h"
 #include "daemon/service/snapshots.h"
 #include "port/inherited.h"
 
@@ -63,6 +64,7 @@ struct rz_daemon {
     struct rz_names *names;
     struct rz_pointers *pointers;
     struct rz_file_marks *file_marks;
+    struct rz_restored_files *restored_files;
     struct rz_snapshots *snapshots;
     struct rz_gateway_link *gateway; /* NULL: the programs use this MPI library */
     struct rz_arbiter *arbiter;      /* NULL: another detector */

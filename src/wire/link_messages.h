@@ -9,7 +9,7 @@
 #include "wire/schema.h"
 
 /* The version of the link protocol; a peer with another one is refused with a reason. */
-#define RZ_LINK_VERSION 19
+#define RZ_LINK_VERSION 20
 
 /* The largest message. */
 #define RZ_LINK_MESSAGE_MAX 65536
@@ -59,6 +59,8 @@ enum rz_pointer_question { RZ_POINTER_SET, RZ_POINTER_ADD, RZ_POINTER_DROP };
            (epoch << 32 | attempt; 0: none); fd: one of a pair of sockets, signalled when another node knows it, too */ \
     MESSAGE(FILE_MARK_ASK, file_mark_ask) U32(epoch) U64(since) U64(after) END(FILE_MARK_ASK, file_mark_ask) /* the next mark behind number \
            `after` of that moment or later, which this process is to restore; answered by FILE_MARK_IS */ \
+    MESSAGE(FILES_RESTORED, files_restored) U32(epoch) END(FILES_RESTORED, files_restored) /* this process has restored all of these files; \
+           answered by ALL_FILES_RESTORED when the processes of all ranks have */ \
     MESSAGE(SNAPSHOT_REFUSED, snapshot_refused) TEXT(reason) END(SNAPSHOT_REFUSED, snapshot_refused) /* this process cannot be saved */ \
     MESSAGE(RESTORED, restored) U32(epoch) U64(generation) END(RESTORED, restored)  /* for the record */ \
     MESSAGE(UNRESTORED, unrestored) TEXT(reason) END(UNRESTORED, unrestored) /* this process cannot continue from the image in PIECE, and ends */ \
@@ -111,6 +113,7 @@ enum rz_pointer_question { RZ_POINTER_SET, RZ_POINTER_ADD, RZ_POINTER_DROP };
     MESSAGE(FILE_MARK_IS, file_mark_is) U64(number) U32(rank) U64(moment) U64(host) U64(device) U64(inode) U64(made_ns) U64(bytes) \
         U64(changed_ns) U32(mode) U32(flags) TEXT(path) BYTES(content) \
         END(FILE_MARK_IS, file_mark_is) /* of that rank; number 0: there are no more */ \
+    MESSAGE(ALL_FILES_RESTORED, all_files_restored) U32(epoch) END(ALL_FILES_RESTORED, all_files_restored) \
     MESSAGE(NAMED, named) U64(question) U32(status) TEXT(port) END(NAMED, named) /* rz_status_t */ \
     MESSAGE(POINTED, pointed) U64(question) U32(status) U64(value) END(POINTED, pointed) /* rz_status_t; the value before */ \
     MESSAGE(COHORT, cohort) BYTES(processes) U32(index) U32(command) BYTES(parent) END(COHORT, cohort) \

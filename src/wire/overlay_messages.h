@@ -10,7 +10,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_OVERLAY_VERSION 15
+#define RZ_OVERLAY_VERSION 16
 
 /* The largest message. */
 #define RZ_OVERLAY_FRAME_MAX (4u << 20)
@@ -59,6 +59,12 @@
         U64(changed_ns) U32(mode) U32(flags) TEXT(path) BYTES(content) \
         END(FILE_MARK, file_mark)                   /* as on the link, of that rank; answered by FILE_MARK_KEPT */ \
     MESSAGE(FILE_MARK_KEPT, file_mark_kept) U64(serial) END(FILE_MARK_KEPT, file_mark_kept) \
+    MESSAGE(MARK_KEEPER, mark_keeper) U64(serial) U64(moment) U32(keeper) U32(old_owner) U32(old_keeper) \
+        END(MARK_KEEPER, mark_keeper)               /* the sender has marks of that moment, and none of a later one, that this node has, too \
+           (RZ_ID_NONE: all have); and all that the old pair had. Answered by FILE_MARK_KEPT, unless serial is 0 */ \
+    MESSAGE(FILES_RESTORED, files_restored) U32(epoch) END(FILES_RESTORED, files_restored) /* by all processes of the sender's node; \
+           to the lowest node with ranks, which answers (daemon/service/restored_files.h) */ \
+    MESSAGE(ALL_FILES_RESTORED, all_files_restored) U32(epoch) END(ALL_FILES_RESTORED, all_files_restored) \
     MESSAGE(SPAWN_ORDER, spawn_order) U32(serial) U32(count) BYTES(commands) BYTES(parent) \
         END(SPAWN_ORDER, spawn_order)               /* the commands of the cohort (sender, serial): wire/spawn_order.h */ \
     MESSAGE(END_PROCESS, end_process) U32(rank) U32(incarnation) U32(code) TEXT(by) \

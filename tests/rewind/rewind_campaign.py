@@ -50,8 +50,8 @@ RANK_POINTS = ["snapshot-stops", "snapshot-quiet", "image-save", "image-saved", 
 # In the first MPI_Init.
 BEGIN_POINTS = ["joined", "entering", "entered", "at-start", "start-told"]
 # Of a process that takes the place of a failed one: from its start to its image, within the image, and back into the job.
-RESTORE_POINTS = ["restore-join", "restore-joined", "restore-asked", "restore-fetched", "image-checked", "image-unmapped", "image-half",
-                  "image-pages", "image-files", "image-threads", "restore-woken", "restore-opened", "at-start:2", "start-told:2",
+RESTORE_POINTS = ["restore-join", "restore-joined", "restore-asked", "restore-fetched", "restore-files", "image-checked", "image-unmapped",
+                  "image-half", "image-pages", "image-files", "image-threads", "restore-woken", "restore-opened", "at-start:2", "start-told:2",
                   "restore-over"]
 DAEMON_POINTS = ["piece-came", "piece-part", "piece-kept", "piece-ack"]
 RECOVERY_POINTS = ["epoch", "epoch-begun", "run", "piece-back"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs that are rewound, and what one job of them left: for rewind_campaign.py and rewind_test.py. None of them knows of failures;
+"""The programs that are rewound, and what one job of them left: for rewind_campaign.py and rewind_jobs.py. None of them knows of failures;
 each says the same again if it is run again."""
 import collections
 import os

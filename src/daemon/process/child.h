@@ -78,8 +78,10 @@ struct rz_child {
     uint8_t *ep_address;
     /* Each epoch has a new transport, and so another endpoint address. */
     uint32_t ep_address_bytes, ep_address_epoch;
-    bool restoring;        /* it was given its image, and is not at the start of the epoch yet */
-    uint32_t piece_source; /* the node that sent the last PIECE passed to it */
+    bool restoring;          /* it was given its image, and is not at the start of the epoch yet */
+    uint32_t files_restored; /* the newest epoch in which it has restored all files
+                                (service/restored_files.h) */
+    uint32_t piece_source;   /* the node that sent the last PIECE passed to it */
     struct rz_output *output[2];
     uint64_t output_marked[2]; /* their places when the process last stood still for its image */
     int report_fd;

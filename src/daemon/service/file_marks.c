@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The marks that this node knows, their second copies, and who restores them. */
-#include "daemon/service/file_marks.h"
+#include "daemon/service/file_marks_private.h"
 
 #include "base/no_memory.h"
 #include "base/random.h"
@@ -12,64 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Marks are in the list of all, by number, in that of their rank, and in two tables. */
-struct file_mark {
-    struct file_mark *next, *prev, *next_of_rank;
-    struct file_mark *next_same, *next_number; /* in a bucket of a table */
-    uint64_t number;                           /* 1, 2, ... at this daemon */
-    uint32_t rank;                             /* whose process made it */
-    uint64_t moment;                           /* of the last snapshot before it */
-    rz_id owner;                               /* the node that takes care of its second copy */
-    rz_id kept_by; /* of an own one; RZ_ID_NONE: by no other, or by all */
-    bool by_all;   /* all nodes have got it from one that has failed, and are its owners */
-    struct rz_file_mark file;
-    uint8_t *content; /* file.content, allocated; NULL: none */
-    char path[];
-};
-
 /* A process waits for one mark at a time, and for no more than 30 s: one that sends more is not
  * told, so that it does not use up the daemon's descriptors. */
 #define WAITERS_MAX 4
 
 /* A process that does not wait for so many sends no more content. */
 #define CONTENTS_UNCONFIRMED_MAX 64
-
-/* A mark that another daemon has not confirmed yet. */
-struct unconfirmed_mark {
-    struct unconfirmed_mark *next;
-    uint64_t number;
-    uint32_t rank;
-    rz_id node;
-    int waiter; /* of the process; -1: it does not wait */
-    bool again; /* it was confirmed, or is of another node: its keeper has failed */
-};
-
-/* The marks of one rank. */
-struct rank_marks {
-    struct file_mark *first, **last; /* the oldest first; last: valid if first is not NULL */
-    uint32_t n;
-    uint64_t contents; /* bytes of what was in files */
-    uint32_t made;     /* since the files of all were looked at */
-    uint64_t newest;   /* the greatest moment of a mark */
-    uint64_t dropped; /* 1 and the greatest moment of one that was dropped, though it may be needed;
-                         0: none */
-    uint64_t told;    /* 1 and the last moment for which the user was told so */
-    rz_id owner;      /* of the last mark */
-    uint32_t given, taker; /* the newest epoch in which a process was told to restore them, and its
-                              rank */
-};
-
-struct rz_file_marks {
-    struct rz_file_marks_config config;
-    const struct rz_own_node *own; /* copied from config */
-    struct file_mark *first, *last;
-    struct rank_marks *ranks;         /* [n_slots] */
-    struct file_mark **same, **under; /* [n_buckets], a power of two: by same_marked, by number */
-    uint32_t n, n_buckets, each;
-    uint64_t contents_each;
-    uint64_t number;
-    struct unconfirmed_mark *unconfirmed;
-};
 
 /* ---- The tables ---- */
 
@@ -269,6 +217,15 @@ static struct file_mark *find_mark(const struct rz_file_marks *marks, uint32_t r
     return mark;
 }
 
+static struct file_mark *find_number(const struct rz_file_marks *marks, uint64_t number)
+{
+    struct file_mark *mark = marks->n > 0 ? marks->under[number_bucket(marks, number)] : NULL;
+    while (mark && mark->number != number) {
+        mark = mark->next_number;
+    }
+    return mark;
+}
+
 /* Another node has it from the owner, too, which has failed, as this one will hear: then all nodes
  * had no ranks, and have got it. */
 static void own_mark(const struct rz_file_marks *marks, struct file_mark *mark, rz_id owner)
@@ -355,15 +312,10 @@ static bool may_wait(const struct rz_file_marks *marks, uint32_t rank, rz_id nod
     return n < WAITERS_MAX;
 }
 
-static void send_mark(struct rz_file_marks *marks, const struct file_mark *mark, rz_id node,
-                      int waiter, bool again)
+/* A message about the mark, which the node confirms. */
+static void send_about(struct rz_file_marks *marks, const struct file_mark *mark, rz_id node,
+                       const struct rz_overlay_message *message, int waiter, bool again)
 {
-    const struct rz_file_mark *file = &mark->file;
-    const struct rz_overlay_message message = {.type = RZ_OVERLAY_FILE_MARK,
-                                               .file_mark = {.serial = mark->number,
-                                                             .rank = mark->rank,
-                                                             .moment = mark->moment,
-                                                             RZ_FILE_MARK_MEMBERS(file)}};
     struct unconfirmed_mark *unconfirmed = malloc(sizeof(*unconfirmed));
     rz_need_memory(unconfirmed, "for the length of a file");
     *unconfirmed = (struct unconfirmed_mark){.next = marks->unconfirmed,
@@ -377,7 +329,19 @@ static void send_mark(struct rz_file_marks *marks, const struct file_mark *mark,
         unconfirmed->waiter = -1; /* the process waits for a while, and goes on */
     }
     marks->unconfirmed = unconfirmed;
-    rz_overlay_send(marks->config.overlay, node, &message);
+    rz_overlay_send(marks->config.overlay, node, message);
+}
+
+static void send_mark(struct rz_file_marks *marks, const struct file_mark *mark, rz_id node,
+                      int waiter, bool again)
+{
+    const struct rz_file_mark *file = &mark->file;
+    const struct rz_overlay_message message = {.type = RZ_OVERLAY_FILE_MARK,
+                                               .file_mark = {.serial = mark->number,
+                                                             .rank = mark->rank,
+                                                             .moment = mark->moment,
+                                                             RZ_FILE_MARK_MEMBERS(file)}};
+    send_about(marks, mark, node, &message, waiter, again);
 }
 
 /* The others than the keeper: who gives names to files must be known to each that restores. */
@@ -388,6 +352,26 @@ static void make_known(struct rz_file_marks *marks, const struct file_mark *mark
     for (rz_id node = 0; node < marks->own->membership.n_nodes; node++) {
         if (may_keep(marks, node) && node != mark->kept_by) {
             send_mark(marks, &known, node, waiter, false);
+        }
+    }
+}
+
+/* All must know that its keeper has marks of that moment, in case that both are lost. */
+static void tell_keeper(struct rz_file_marks *marks, const struct file_mark *mark, int waiter)
+{
+    const struct rz_overlay_message message = {.type = RZ_OVERLAY_MARK_KEEPER,
+                                               .mark_keeper = {.serial = mark->number,
+                                                               .moment = mark->moment,
+                                                               .keeper = mark->kept_by,
+                                                               .old_owner = RZ_ID_NONE,
+                                                               .old_keeper = RZ_ID_NONE}};
+    rz_id own = marks->own->job.node;
+    if (rz_mark_keepers_has(&marks->keepers, own, mark->kept_by, mark->moment)) {
+        return;
+    }
+    for (rz_id node = 0; node < marks->own->membership.n_nodes; node++) {
+        if (may_keep(marks, node) && node != mark->kept_by) {
+            send_about(marks, mark, node, &message, waiter, false);
         }
     }
 }
@@ -406,6 +390,9 @@ static bool copy_mark(struct rz_file_marks *marks, struct file_mark *mark, int w
             if (mark->file.flags & RZ_FILE_RENAMED && !again) {
                 make_known(marks, mark, waiter);
             }
+            if (!again) {
+                tell_keeper(marks, mark, waiter);
+            }
             return true;
         }
     }
@@ -418,6 +405,60 @@ static bool copy_mark(struct rz_file_marks *marks, struct file_mark *mark, int w
     return sent;
 }
 
+/* When all that is on its way is confirmed, all nodes are told where it is. */
+static void tell_moved(struct rz_file_marks *marks)
+{
+    rz_id own = marks->own->job.node;
+    for (const struct unconfirmed_mark *one = marks->unconfirmed; one; one = one->next) {
+        if (one->again) {
+            return;
+        }
+    }
+    while (marks->moved) {
+        struct moved_marks *moved = marks->moved;
+        const struct rz_overlay_message message = {.type = RZ_OVERLAY_MARK_KEEPER,
+                                                   .mark_keeper = {.moment = moved->moment,
+                                                                   .keeper = moved->to,
+                                                                   .old_owner = moved->owner,
+                                                                   .old_keeper = moved->keeper}};
+        rz_mark_keepers_note(&marks->keepers, own, moved->to, moved->moment);
+        rz_mark_keepers_drop(&marks->keepers, moved->owner, moved->keeper);
+        for (rz_id node = 0; node < marks->own->membership.n_nodes; node++) {
+            if (may_keep(marks, node)) {
+                rz_overlay_send(marks->config.overlay, node, &message);
+            }
+        }
+        marks->moved = moved->next;
+        free(moved);
+    }
+}
+
+static void add_moved(struct rz_file_marks *marks, rz_id owner, rz_id keeper,
+                      const struct file_mark *mark)
+{
+    struct moved_marks *moved = marks->moved;
+    while (moved && (moved->owner != owner || moved->keeper != keeper)) {
+        moved = moved->next;
+    }
+    if (!moved) {
+        moved = malloc(sizeof(*moved));
+        rz_need_memory(moved, "for the keepers of files");
+        *moved = (struct moved_marks){.next = marks->moved, .owner = owner, .keeper = keeper};
+        marks->moved = moved;
+    }
+    moved->to = mark->kept_by;
+    moved->moment = mark->moment > moved->moment ? mark->moment : moved->moment;
+}
+
+/* All know its keeper. */
+static void note_known(struct rz_file_marks *marks, uint64_t number)
+{
+    const struct file_mark *mark = find_number(marks, number);
+    if (mark) {
+        rz_mark_keepers_note(&marks->keepers, marks->own->job.node, mark->kept_by, mark->moment);
+    }
+}
+
 /* The process goes on when the last of its confirmations has come, or can come no more. */
 static void confirm_mark(struct rz_file_marks *marks, struct unconfirmed_mark **at)
 {
@@ -426,6 +467,9 @@ static void confirm_mark(struct rz_file_marks *marks, struct unconfirmed_mark **
     bool more = false;
     for (const struct unconfirmed_mark *one = marks->unconfirmed; one; one = one->next) {
         more = more || one->number == unconfirmed->number;
+    }
+    if (!more && !unconfirmed->again) {
+        note_known(marks, unconfirmed->number);
     }
     if (unconfirmed->waiter >= 0) {
         if (!more) {
@@ -455,10 +499,12 @@ void rz_file_marks_node_failed(void *arg, rz_id node, bool proof, bool first)
             for (struct unconfirmed_mark *one = marks->unconfirmed; one; one = one->next) {
                 waiter = one->node == node && one->number == mark->number ? one->waiter : waiter;
             }
+            rz_id owner = mark->owner, keeper = owner == node ? marks->own->job.node : node;
             mark->by_all = mark->owner == node && !others;
             mark->owner = marks->own->job.node;
             mark->kept_by = RZ_ID_NONE;
             copy_mark(marks, mark, waiter, true);
+            add_moved(marks, owner, keeper, mark);
         }
     }
     for (struct unconfirmed_mark **at = &marks->unconfirmed; *at;) {
@@ -468,6 +514,10 @@ void rz_file_marks_node_failed(void *arg, rz_id node, bool proof, bool first)
             at = &(*at)->next;
         }
     }
+    for (struct moved_marks *moved = marks->moved; moved; moved = moved->next) {
+        moved->to = moved->to == node ? RZ_ID_NONE : moved->to;
+    }
+    tell_moved(marks);
 }
 
 /* ---- Messages ---- */
@@ -531,8 +581,22 @@ static void on_file_mark_kept(void *arg, rz_id from, const struct rz_overlay_mes
     for (struct unconfirmed_mark **at = &marks->unconfirmed; *at; at = &(*at)->next) {
         if ((*at)->node == from && (*at)->number == message->file_mark_kept.serial) {
             confirm_mark(marks, at);
+            tell_moved(marks);
             return;
         }
+    }
+}
+
+static void on_mark_keeper(void *arg, rz_id from, const struct rz_overlay_message *message)
+{
+    struct rz_file_marks *marks = arg;
+    const struct rz_overlay_mark_keeper *told = &message->mark_keeper;
+    const struct rz_overlay_message kept = {.type = RZ_OVERLAY_FILE_MARK_KEPT,
+                                            .file_mark_kept = {.serial = told->serial}};
+    rz_mark_keepers_note(&marks->keepers, from, told->keeper, told->moment);
+    rz_mark_keepers_drop(&marks->keepers, told->old_owner, told->old_keeper);
+    if (told->serial != 0) {
+        rz_overlay_send(marks->config.overlay, from, &kept);
     }
 }
 
@@ -563,105 +627,8 @@ static bool is_for(struct rz_file_marks *marks, const struct file_mark *mark,
 /* The first one that may have a greater number than this one, which was given before. */
 static struct file_mark *after_number(const struct rz_file_marks *marks, uint64_t number)
 {
-    struct file_mark *mark =
-        marks->n > 0 && number > 0 ? marks->under[number_bucket(marks, number)] : NULL;
-    while (mark && mark->number != number) {
-        mark = mark->next_number;
-    }
+    struct file_mark *mark = find_number(marks, number);
     return mark ? mark->next : marks->first;
-}
-
-/* A mark that this node should have is not there any more: files would have what is rolled back. */
-static bool refuses_restore(const struct rz_file_marks *marks, struct rz_child *p, uint64_t since)
-{
-    for (uint32_t slot = 0; slot < marks->own->job.n_slots; slot++) {
-        const struct rank_marks *of = &marks->ranks[slot];
-        if (of->dropped > since && of->owner == marks->own->job.node) {
-            char why[160];
-            snprintf(why, sizeof(why),
-                     "rank %u has opened more than %u files for writing after it, and how long all "
-                     "of them were is not known",
-                     slot, marks->each);
-            marks->config.unrestored(marks->config.arg, p, why);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* ---- Names that several ranks have given ---- */
-
-/* One of the two names of a mark. */
-struct given_name {
-    const char *path;
-    size_t length;
-    uint64_t host; /* 0: of all */
-    uint32_t rank;
-};
-
-static int compare_given(const void *a, const void *b)
-{
-    const struct given_name *x = a, *y = b;
-    size_t least = x->length < y->length ? x->length : y->length;
-    int paths = memcmp(x->path, y->path, least);
-    return paths != 0               ? paths
-           : x->length != y->length ? (x->length > y->length) - (x->length < y->length)
-           : x->host != y->host     ? (x->host > y->host) - (x->host < y->host)
-                                    : (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-static bool same_name(const struct given_name *a, const struct given_name *b)
-{
-    return a->length == b->length && a->host == b->host && memcmp(a->path, b->path, a->length) == 0;
-}
-
-static bool gives_name(const struct file_mark *mark, uint64_t since)
-{
-    return mark->moment >= since && mark->content &&
-           (mark->file.flags & (RZ_FILE_RENAMED | RZ_FILE_UNDONE)) == RZ_FILE_RENAMED;
-}
-
-/* Those since then, sorted; [*n], allocated. */
-static struct given_name *given_names(const struct rz_file_marks *marks, uint64_t since, size_t *n)
-{
-    *n = 0;
-    for (const struct file_mark *mark = marks->first; mark; mark = mark->next) {
-        *n += gives_name(mark, since) ? 2 : 0;
-    }
-    struct given_name *names = malloc((*n + 1) * sizeof(*names)), *next = names;
-    rz_need_memory(names, "for the names of files");
-    for (const struct file_mark *mark = marks->first; mark; mark = mark->next) {
-        uint64_t host = mark->file.flags & RZ_FILE_LOCAL ? mark->file.host : 0;
-        if (gives_name(mark, since)) {
-            *next++ = (struct given_name){mark->path, strlen(mark->path), host, mark->rank};
-            *next++ = (struct given_name){(const char *)mark->content, mark->file.content_length,
-                                          host, mark->rank};
-        }
-    }
-    qsort(names, *n, sizeof(*names), compare_given);
-    return names;
-}
-
-/* Each rank undoes its own renames. Without an order between them files would get names that they
- * never had. */
-static bool refuses_names(const struct rz_file_marks *marks, struct rz_child *p, uint64_t since)
-{
-    size_t n;
-    struct given_name *names = given_names(marks, since, &n);
-    bool refused = false;
-    for (size_t i = 1; i < n && !refused; i++) {
-        refused = names[i - 1].rank != names[i].rank && same_name(&names[i - 1], &names[i]);
-        if (refused) {
-            char why[320];
-            snprintf(why, sizeof(why),
-                     "ranks %u and %u have renamed files from or to %.*s after it",
-                     names[i - 1].rank, names[i].rank,
-                     (int)(names[i].length < 200 ? names[i].length : 200), names[i].path);
-            marks->config.unrestored(marks->config.arg, p, why);
-        }
-    }
-    free(names);
-    return refused;
 }
 
 static bool on_ask_mark(void *arg, struct rz_child *p, const struct rz_link_message *message,
@@ -672,8 +639,7 @@ static bool on_ask_mark(void *arg, struct rz_child *p, const struct rz_link_mess
     struct file_mark *mark = after_number(marks, asked->after);
     struct rz_link_message answer = {.type = RZ_LINK_FILE_MARK_IS, .file_mark_is = {.path = ""}};
     (void)fd;
-    if (p->restoring && (refuses_restore(marks, p, asked->since) ||
-                         (asked->after == 0 && refuses_names(marks, p, asked->since)))) {
+    if (p->restoring && rz_file_marks_refuse(marks, p, asked)) {
         return true; /* it is ended with its epoch */
     }
     for (; mark; mark = mark->next) {
@@ -727,6 +693,7 @@ rz_status_t rz_file_marks_open(struct rz_file_marks **result,
                              marks);
     rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_FILE_MARK_KEPT, on_file_mark_kept,
                              marks);
+    rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_MARK_KEEPER, on_mark_keeper, marks);
     *result = marks;
     return RZ_OK;
 }
@@ -742,6 +709,12 @@ void rz_file_marks_close(struct rz_file_marks *marks)
     while (marks->first) {
         forget_mark(marks, &marks->ranks[marks->first->rank].first);
     }
+    while (marks->moved) {
+        struct moved_marks *moved = marks->moved;
+        marks->moved = moved->next;
+        free(moved);
+    }
+    rz_mark_keepers_clear(&marks->keepers);
     free(marks->same);
     free(marks->under);
     free(marks->ranks);

@@ -14,6 +14,9 @@
  * with what was in files, of which a daemon keeps RZ_FILE_CONTENTS_EACH bytes of each rank: the
  * oldest marks lose it.
  *
+ * All nodes know who has marks of which moment (mark_keepers.h): if these nodes fail at once, an
+ * image of that moment or an earlier one is not restored.
+ *
  * A mark of a rename goes to all daemons, so that each knows which names ranks have used: an image
  * after which two of them have used one name is not restored.
  */

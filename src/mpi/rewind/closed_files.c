@@ -61,6 +61,7 @@ static struct {
     uint64_t job; /* which run of it has the marks since then */
     uint64_t moment;
     uint64_t moment_ns;         /* by the clock: when it was */
+    bool outlasted;             /* what is made now has a later time */
     struct seen_files changed;  /* since then: what was in them is known, or nobody needs it */
     struct seen_files appended; /* since then, for the first time */
     struct seen_files read;     /* at any time */
@@ -229,6 +230,20 @@ static void tell_mark(uint64_t moment, const struct rz_file_mark *mark)
 
 /* ---- Openings ---- */
 
+/* Until the clock of files has left the moment of the snapshot: what is made or written now has a
+ * later time. */
+static void outlast_moment(void)
+{
+    struct timespec now;
+    const struct timespec nap = {.tv_nsec = 500000};
+    while (!marks.outlasted && clock_gettime(CLOCK_REALTIME_COARSE, &now) == 0 &&
+           rz_undone_ns(&now) <= marks.moment_ns &&
+           rz_undone_ns(&now) + TICK_MAX_NS > marks.moment_ns) {
+        nanosleep(&nap, NULL);
+    }
+    marks.outlasted = true;
+}
+
 /* Handlers of the program may leave by a jump: none runs until the end. */
 static bool opening_enters(void)
 {
@@ -241,6 +256,7 @@ static bool opening_enters(void)
     pthread_mutex_lock(&marks.lock);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &mask_before);
+    outlast_moment();
     return true;
 }
 
@@ -720,6 +736,7 @@ const struct rz_image_closed *rz_closed_files_hold(uint64_t moment, uint32_t *n)
     marks.job = rz_engine.info->self.job;
     marks.moment = moment;
     marks.moment_ns = by_clock();
+    marks.outlasted = false;
     seen_forget(&marks.changed);
     seen_forget(&marks.appended);
     *n = marks.n;
@@ -740,22 +757,6 @@ static void note_open(void)
             marks.n_open++;
         }
         marks.open[k] = (struct open_file){.file = file, .moment = marks.moment};
-    }
-}
-
-/* Until the clock of files has left the moment of the snapshot: what is written now has a later
- * time. */
-static void outlast_moment(void)
-{
-    struct timespec now;
-    const struct timespec nap = {.tv_nsec = 500000};
-    struct rz_image_open file;
-    uint32_t i = 0;
-    bool some = marks.n > 0 || rz_image_next_open(&i, &file);
-    while (some && clock_gettime(CLOCK_REALTIME_COARSE, &now) == 0 &&
-           rz_undone_ns(&now) <= marks.moment_ns &&
-           rz_undone_ns(&now) + TICK_MAX_NS > marks.moment_ns) {
-        nanosleep(&nap, NULL);
     }
 }
 
@@ -802,12 +803,16 @@ static void keep_open(const struct rz_image_open *open)
 void rz_closed_files_go_on(void)
 {
     struct rz_image_open file;
+    uint32_t i = 0;
     marks.pid = getpid();
     note_open();
-    for (uint32_t i = 0; marks.active && rz_image_next_open(&i, &file);) {
+    while (marks.active && rz_image_next_open(&i, &file)) {
         keep_open(&file);
     }
-    outlast_moment();
+    i = 0;
+    if (marks.n > 0 || rz_image_next_open(&i, &file)) { /* which are written without an opening */
+        outlast_moment();
+    }
     pthread_mutex_unlock(&marks.lock);
     inside = false;
 }

@@ -51,7 +51,8 @@ uint64_t rz_closed_files_round(const struct rz_link *link, uint32_t epoch);
 bool rz_closed_files_undone(uint32_t epoch, char *why, size_t max);
 
 /* In a new process, before it becomes an image of that moment: cuts the files that were appended to
- * since, and writes back what was in others. RZ_ERR_UNSUPPORTED: *why says what is in the way. */
+ * since, and writes back what was in others; and waits until the processes in the place of all
+ * ranks have. RZ_ERR_UNSUPPORTED: *why says what is in the way. */
 rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64_t since, char *why,
                                     size_t max);
 

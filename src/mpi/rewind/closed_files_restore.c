@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "port/file_mark.h"
+#include "port/kill_point.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -211,18 +212,35 @@ static bool misses_name(struct known_mark *const *all, size_t n, char *why, size
     return false;
 }
 
-rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64_t since, char *why,
-                                    size_t max)
+static void on_all_restored(void *arg, const struct rz_link_message *message, const int *fds,
+                            unsigned n_fds)
 {
-    uint64_t round = rz_closed_files_round(link, epoch);
-    rz_status_t status;
-    size_t n;
-    struct known_mark **all = known_marks(link, epoch, since, &n, &status);
-    status = all ? find_needless(all, n) : status;
-    if (status != RZ_OK) {
-        snprintf(why, max, "%s", rz_status_text(status));
-        return status;
+    bool *answered = arg;
+    (void)message; /* a process that waits is of one epoch */
+    for (unsigned i = 0; i < n_fds; i++) {
+        close(fds[i]);
     }
+    *answered = true;
+}
+
+/* Files of this process may be with others, which restore them, too. */
+static rz_status_t await_others(struct rz_link *link, uint32_t epoch)
+{
+    rz_kill_here(RZ_KILL_RESTORE_FILES);
+    const struct rz_link_message restored = {.type = RZ_LINK_FILES_RESTORED,
+                                             .files_restored = {.epoch = epoch}};
+    bool answered = false;
+    rz_link_handle(link, RZ_LINK_ALL_FILES_RESTORED, on_all_restored, &answered);
+    rz_status_t status = rz_link_send(link, &restored, -1);
+    status = status == RZ_OK ? rz_link_await(link, &answered) : status;
+    rz_link_handle(link, RZ_LINK_ALL_FILES_RESTORED, NULL, NULL);
+    return status;
+}
+
+/* All that this process is given; RZ_ERR_UNSUPPORTED: *why says what cannot be. */
+static rz_status_t restore_marks(struct known_mark *const *all, size_t n, uint64_t round, char *why,
+                                 size_t max)
+{
     for (size_t i = 0; i < n; i++) {
         const struct rz_file_mark *mark = &all[i]->mark;
         enum rz_file_mark_result result =
@@ -244,6 +262,26 @@ rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64
         }
     }
     return misses_name(all, n, why, max) ? RZ_ERR_UNSUPPORTED : RZ_OK;
+}
+
+rz_status_t rz_closed_files_restore(struct rz_link *link, uint32_t epoch, uint64_t since, char *why,
+                                    size_t max)
+{
+    rz_status_t status;
+    size_t n;
+    struct known_mark **all = known_marks(link, epoch, since, &n, &status);
+    status = all ? find_needless(all, n) : status;
+    if (status == RZ_OK) {
+        status = restore_marks(all, n, rz_closed_files_round(link, epoch), why, max);
+        if (status != RZ_OK) {
+            return status;
+        }
+        status = await_others(link, epoch);
+    }
+    if (status != RZ_OK) {
+        snprintf(why, max, "%s", rz_status_text(status));
+    }
+    return status;
 }
 
 /* The program finds it as it has left it. What it had not read it writes again as it did before. */

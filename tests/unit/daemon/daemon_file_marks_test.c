@@ -265,6 +265,32 @@ static void two_ranks_give_one_name(void **state)
     fake_free(&job);
 }
 
+/* What the last one has done before is known to all that go on: at the node that answers, which
+ * hears it first, and at those that hear of it there. */
+static void nobody_goes_on_before_all_have_restored(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    for (unsigned last = 0; last < 2; last++) {
+        fake_start(&job, 3);
+        job.flags = RZ_JOB_REWIND;
+        job.environment = (const char *const[]){last == 0 ? "LAST=2" : "LAST=0",
+                                                last == 0 ? "KNOWS=0" : "KNOWS=12", NULL};
+        fake_run(&job, 3,
+                 ARGUMENTS("sh", "-c",
+                           "T='exec " TEST_HELPER " join enter';"
+                           "case $RZ_RANK in"
+                           "  $LAST) $T pause:200 wish files-restored leave bye;;"
+                           "  [$KNOWS]) $T files-restored is-wished:1 leave bye;;"
+                           "esac;"
+                           "$T files-restored leave bye"));
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            fake_await_exit(&job, rank, 0, true, true);
+        }
+        fake_end(&job, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +304,7 @@ int main(void)
         cmocka_unit_test_teardown(too_long_a_content_ends_its_process, nothing_left),
         cmocka_unit_test_teardown(without_a_mark_no_image_is_restored, nothing_left),
         cmocka_unit_test_teardown(two_ranks_give_one_name, nothing_left),
+        cmocka_unit_test_teardown(nobody_goes_on_before_all_have_restored, nothing_left),
     };
     fake_adopt();
     return cmocka_run_group_tests(tests, NULL, NULL);

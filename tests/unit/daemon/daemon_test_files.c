@@ -12,6 +12,7 @@
  *   other-marks:M,N marks N files as there before, each of another name
  *   new-files:M,N   makes N files one after the other, marks each as created after the snapshot of
  *                   moment M, and removes it
+ *   files-restored  says that it has restored files, and waits until all have
  *   file-marks:M    asks for all marks of moment M and later, and writes them as "marks NAME:B
  * ...", those with content as "NAME=CONTENT", those that cannot be restored as "NAME!"
  */
@@ -165,6 +166,27 @@ static void show_marks(uint64_t since)
     free(line);
 }
 
+static bool all_restored;
+
+static void on_all_restored(void *arg, const struct rz_link_message *message, const int *fds,
+                            unsigned n_fds)
+{
+    (void)arg, (void)message, (void)fds, (void)n_fds;
+    all_restored = true;
+}
+
+static void await_restored(void)
+{
+    const struct rz_link_message restored = {
+        .type = RZ_LINK_FILES_RESTORED,
+        .files_restored = {.epoch = (uint32_t)(helper_epoch_phase() >> 8)}};
+    rz_link_handle(helper_link, RZ_LINK_ALL_FILES_RESTORED, on_all_restored, NULL);
+    rz_assert(rz_link_send(helper_link, &restored, -1) == RZ_OK);
+    while (!all_restored) {
+        helper_turn();
+    }
+}
+
 bool helper_do_file_word(const char *word, const char *argument)
 {
     const char *comma = strchr(argument, ',');
@@ -193,6 +215,8 @@ bool helper_do_file_word(const char *word, const char *argument)
     } else if (strcmp(word, "new-files") == 0) {
         rz_assert(comma);
         make_files(strtoull(argument, NULL, 10), strtoull(comma + 1, NULL, 10));
+    } else if (strcmp(word, "files-restored") == 0) {
+        await_restored();
     } else if (strcmp(word, "file-marks") == 0) {
         show_marks(strtoull(argument, NULL, 10));
     } else {

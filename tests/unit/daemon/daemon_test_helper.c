@@ -51,6 +51,7 @@
  *   lanes           answers LANE_OVER from here on
  *   wish            asks for a snapshot
  *   wished:N        waits until snapshot N is wanted; exits with 78 when a later one is
+ *   is-wished:N     exits with 84 unless snapshot N is wanted
  *   over:N          attempt N of a snapshot has ended here
  *   slow:N          attempt 1 takes N ms, without a snapshot; exits with 79 if the next is wanted
  *                   sooner than 2 N ms later
@@ -406,11 +407,23 @@ static void put_ep_address(void)
     on_open_net(NULL, &asked, NULL, 0);
 }
 
+static uint32_t newest_wish(void)
+{
+    uint64_t wanted = atomic_load(&rz_link_info(helper_link)->board->snapshot);
+    return wanted >> 32 == epoch ? (uint32_t)wanted : 0;
+}
+
+static void check_wished(uint32_t number)
+{
+    if (newest_wish() < number) {
+        exit(84);
+    }
+}
+
 static void await_wished(uint32_t number)
 {
     for (;;) {
-        uint64_t wanted = atomic_load(&rz_link_info(helper_link)->board->snapshot);
-        uint32_t newest = wanted >> 32 == epoch ? (uint32_t)wanted : 0;
+        uint32_t newest = newest_wish();
         if (newest > number) {
             exit(78);
         }
@@ -722,6 +735,8 @@ static bool do_snapshot_word(const char *word, uint32_t number)
         send_simple(RZ_LINK_SNAPSHOT_WANTED);
     } else if (strcmp(word, "wished") == 0) {
         await_wished(number);
+    } else if (strcmp(word, "is-wished") == 0) {
+        check_wished(number);
     } else if (strcmp(word, "over") == 0) {
         end_attempt(number, 0);
     } else if (strcmp(word, "imaged") == 0) {
