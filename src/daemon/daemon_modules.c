@@ -331,7 +331,9 @@ static void on_settled(void *arg)
 static void on_committed(void *arg, uint32_t epoch, uint64_t number)
 {
     const struct rz_daemon *daemon = arg;
+    uint32_t before = rz_snapshots_attempt(daemon->snapshots, epoch, number - 1);
     rz_snapshots_committed(daemon->snapshots, epoch, number);
+    rz_file_marks_committed(daemon->file_marks, before ? (uint64_t)epoch << 32 | before : 0);
     rz_news_committed(&daemon->news, epoch, number);
 }
 

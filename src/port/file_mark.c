@@ -139,6 +139,29 @@ bool rz_file_mark_want(int folder, const char *name, struct rz_file_mark *mark,
     return true;
 }
 
+bool rz_file_mark_miss(int folder, const char *name, struct rz_file_mark *mark,
+                       char path[RZ_FILE_PATH_BYTES])
+{
+    enum { LINKS_MAX = 40 }; /* as the system follows */
+    char next[RZ_FILE_PATH_BYTES];
+    bool marked = rz_file_mark_want(folder, name, mark, path);
+    for (int i = 0; marked && i < LINKS_MAX; i++) {
+        size_t above = (size_t)(strrchr(path, '/') + 1 - path);
+        ssize_t n = readlink(path, next, sizeof(next) - above);
+        if (n < 0) {
+            return true;
+        }
+        if (n > 0 && next[0] != '/') {
+            memmove(next + above, next, (size_t)n);
+            memcpy(next, path, above);
+            n += (ssize_t)above;
+        }
+        next[n < (ssize_t)sizeof(next) ? n : (ssize_t)sizeof(next) - 1] = '\0';
+        marked = n > 0 && rz_file_mark_want(AT_FDCWD, next, mark, path);
+    }
+    return marked;
+}
+
 /* Who closes a file loses the locks that the process has on it (F_SETLK), also those that it has
  * got through another descriptor. */
 static bool locked_by_us(uint64_t inode)

@@ -67,6 +67,10 @@ bool rz_file_mark_take(int fd, struct rz_file_mark *mark, char path[RZ_FILE_PATH
 bool rz_file_mark_want(int folder, const char *name, struct rz_file_mark *mark,
                        char path[RZ_FILE_PATH_BYTES]);
 
+/* The same of a name that was not found: where it is a link, marks the name that this leads to. */
+bool rz_file_mark_miss(int folder, const char *name, struct rz_file_mark *mark,
+                       char path[RZ_FILE_PATH_BYTES]);
+
 /* Marks a file with what is in it (RZ_FILE_CONTENT), before that is changed: name in that folder or
  * AT_FDCWD; NULL: the open file `folder`. follow: a link is followed. One that is larger than
  * RZ_FILE_CONTENT_MAX, or on which this process has a lock that it would lose (F_SETLK), is marked

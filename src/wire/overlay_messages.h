@@ -55,11 +55,12 @@
         END(POINTER_ASK, pointer_ask)               /* as POINTER on the link; answered by POINTER_IS */ \
     MESSAGE(POINTER_IS, pointer_is) U64(serial) U32(status) U64(value) END(POINTER_IS, pointer_is) /* rz_status_t */ \
     MESSAGE(SNAPSHOT, snapshot) U32(epoch) U32(number) END(SNAPSHOT, snapshot) /* is wanted of all ranks */ \
-    MESSAGE(FILE_MARK, file_mark) U64(serial) U32(rank) U64(moment) U64(host) U64(device) U64(inode) U64(made_ns) U64(bytes) \
+    MESSAGE(FILE_MARK, file_mark) U64(serial) U64(oldest) U32(rank) U64(moment) U64(host) U64(device) U64(inode) U64(made_ns) U64(bytes) \
         U64(changed_ns) U32(mode) U32(flags) TEXT(path) BYTES(content) \
-        END(FILE_MARK, file_mark)                   /* as on the link, of that rank; answered by FILE_MARK_KEPT */ \
+        END(FILE_MARK, file_mark)                   /* as on the link, of that rank; answered by FILE_MARK_KEPT. oldest: \
+           no image of an earlier moment is needed any more */ \
     MESSAGE(FILE_MARK_KEPT, file_mark_kept) U64(serial) END(FILE_MARK_KEPT, file_mark_kept) \
-    MESSAGE(MARK_KEEPER, mark_keeper) U64(serial) U64(moment) U32(keeper) U32(old_owner) U32(old_keeper) \
+    MESSAGE(MARK_KEEPER, mark_keeper) U64(serial) U64(oldest) U64(moment) U32(keeper) U32(old_owner) U32(old_keeper) \
         END(MARK_KEEPER, mark_keeper)               /* the sender has marks of that moment, and none of a later one, that this node has, too \
            (RZ_ID_NONE: all have); and all that the old pair had. Answered by FILE_MARK_KEPT, unless serial is 0 */ \
     MESSAGE(FILES_RESTORED, files_restored) U32(epoch) END(FILES_RESTORED, files_restored) /* by all processes of the sender's node; \

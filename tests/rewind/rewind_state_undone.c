@@ -539,12 +539,14 @@ static void end_made_alone(void)
     say("made alone: %d %d\n", large, first_of(path_of("alone-small")));
 }
 
-/* The others read the last result but one, if there is one; one of them would make it. */
+/* The others read the last result but one, if there is one; one of them by a link, and the other
+ * one would make it. */
 static void make_read_before(void)
 {
     if (rank == 0) {
         put_first(path_of_all("read-result"), sizeof(numbers), -1);
         put_first(path_of_all("read-before"), sizeof(numbers), -2);
+        need(symlink("read-before", path_of_all("read-link")) == 0 || errno == EEXIST, "read-link");
     }
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -563,7 +565,8 @@ static void fail_once(int step)
 static void step_read_before(int step)
 {
     int how = rank == 2 ? O_RDWR | O_CREAT : O_RDONLY, first = 0;
-    int fd = rank > 0 ? open(path_of_all("read-before"), how, 0600) : -1;
+    const char *name = rank == 2 ? "read-before" : "read-link";
+    int fd = rank > 0 ? open(path_of_all(name), how, 0600) : -1;
     if (rank > 0 && (read(fd, &first, sizeof(first)) != sizeof(first) || first != step - 2)) {
         say("read before: step %d has read %d\n", step, fd < 0 ? -errno : first);
     }

@@ -64,6 +64,8 @@ struct rz_child {
     /* Whose failures it has acknowledged: pairs of slot and incarnation, sorted. Allocated. */
     uint64_t *acknowledged;
     uint32_t n_acknowledged;
+    /* [n_ranks]: the newest incarnation of each that it has heard to be silent. Allocated. */
+    uint32_t *heard;
     size_t unserved;     /* bytes that it has said, and its gateway has not read */
     uint64_t progress;   /* its progress counter, as the watchdog last saw it */
     rz_time progress_at; /* when the counter changed last */

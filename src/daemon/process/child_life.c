@@ -245,6 +245,7 @@ static void process_free(struct rz_child *p)
     }
     free(p->ep_address);
     free(p->acknowledged);
+    free(p->heard);
     free(p);
 }
 

@@ -3,6 +3,7 @@
  * found silent, and asks their daemons about those of other nodes. */
 #include "daemon/service/arbiter.h"
 
+#include "base/no_memory.h"
 #include "daemon/state/loop.h"
 #include "port/clock.h"
 #include "port/socket.h"
@@ -174,23 +175,32 @@ static bool on_silent(void *arg, struct rz_child *p, const struct rz_link_messag
     return true;
 }
 
-/* A process has heard from others that a process is silent: for the record. */
+/* A process has heard from others that a process is silent: for the record, once. */
 static bool on_heard(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
 {
     const struct rz_link_heard *heard = &message->heard;
+    const struct rz_own_node *own = p->all->own;
     (void)fd;
-    if (arg) {
-        rz_report_event(&p->all->own->report,
-                        &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_FLAT_NEWS,
-                                                  .epoch = heard->epoch,
-                                                  .rank = heard->rank,
-                                                  .node = RZ_ID_NONE,
-                                                  .incarnation = heard->incarnation,
-                                                  .value = p->rank,
-                                                  .at_ns = heard->at_ns,
-                                                  .note = ""});
+    if (heard->rank >= own->job.n_ranks) {
+        return false;
     }
-    return heard->rank < p->all->own->job.n_ranks;
+    if (arg && !p->heard) {
+        p->heard = calloc(own->job.n_ranks, sizeof(*p->heard));
+        rz_need_memory(p->heard, "for what a process has heard");
+    }
+    if (arg && heard->incarnation > p->heard[heard->rank] &&
+        heard->incarnation <= own->membership.slots[heard->rank].incarnation) {
+        p->heard[heard->rank] = heard->incarnation;
+        rz_report_event(&own->report, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_FLAT_NEWS,
+                                                                .epoch = heard->epoch,
+                                                                .rank = heard->rank,
+                                                                .node = RZ_ID_NONE,
+                                                                .incarnation = heard->incarnation,
+                                                                .value = p->rank,
+                                                                .at_ns = heard->at_ns,
+                                                                .note = ""});
+    }
+    return true;
 }
 
 /* ---- open and close ---- */

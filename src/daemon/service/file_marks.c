@@ -338,6 +338,7 @@ static void send_mark(struct rz_file_marks *marks, const struct file_mark *mark,
     const struct rz_file_mark *file = &mark->file;
     const struct rz_overlay_message message = {.type = RZ_OVERLAY_FILE_MARK,
                                                .file_mark = {.serial = mark->number,
+                                                             .oldest = marks->oldest,
                                                              .rank = mark->rank,
                                                              .moment = mark->moment,
                                                              RZ_FILE_MARK_MEMBERS(file)}};
@@ -361,6 +362,7 @@ static void tell_keeper(struct rz_file_marks *marks, const struct file_mark *mar
 {
     const struct rz_overlay_message message = {.type = RZ_OVERLAY_MARK_KEEPER,
                                                .mark_keeper = {.serial = mark->number,
+                                                               .oldest = marks->oldest,
                                                                .moment = mark->moment,
                                                                .keeper = mark->kept_by,
                                                                .old_owner = RZ_ID_NONE,
@@ -417,7 +419,8 @@ static void tell_moved(struct rz_file_marks *marks)
     while (marks->moved) {
         struct moved_marks *moved = marks->moved;
         const struct rz_overlay_message message = {.type = RZ_OVERLAY_MARK_KEEPER,
-                                                   .mark_keeper = {.moment = moved->moment,
+                                                   .mark_keeper = {.oldest = marks->oldest,
+                                                                   .moment = moved->moment,
                                                                    .keeper = moved->to,
                                                                    .old_owner = moved->owner,
                                                                    .old_keeper = moved->keeper}};
@@ -520,6 +523,33 @@ void rz_file_marks_node_failed(void *arg, rz_id node, bool proof, bool first)
     tell_moved(marks);
 }
 
+/* ---- What no image needs ---- */
+
+static void forget_before(struct rz_file_marks *marks, uint64_t oldest)
+{
+    if (oldest <= marks->oldest) {
+        return;
+    }
+    marks->oldest = oldest;
+    rz_mark_keepers_forget(&marks->keepers, oldest);
+    for (uint32_t slot = 0; slot < marks->own->job.n_slots; slot++) {
+        for (struct file_mark **at = &marks->ranks[slot].first; *at;) {
+            if ((*at)->moment < oldest) {
+                forget_mark(marks, at);
+            } else {
+                at = &(*at)->next_of_rank;
+            }
+        }
+    }
+}
+
+void rz_file_marks_committed(struct rz_file_marks *marks, uint64_t before)
+{
+    if (marks) {
+        forget_before(marks, before > 0 ? before : marks->restored);
+    }
+}
+
 /* ---- Messages ---- */
 
 static bool sends_too_much(const struct rz_file_marks *marks, uint32_t rank)
@@ -567,6 +597,7 @@ static void on_file_mark_copy(void *arg, rz_id from, const struct rz_overlay_mes
     if (file.content_length > RZ_FILE_CONTENT_MAX) {
         leave_content_out(&file);
     }
+    forget_before(marks, told->oldest);
     if (told->rank < marks->own->job.n_slots) {
         put_mark(marks, told->rank, told->moment, from, &file);
     }
@@ -593,6 +624,7 @@ static void on_mark_keeper(void *arg, rz_id from, const struct rz_overlay_messag
     const struct rz_overlay_mark_keeper *told = &message->mark_keeper;
     const struct rz_overlay_message kept = {.type = RZ_OVERLAY_FILE_MARK_KEPT,
                                             .file_mark_kept = {.serial = told->serial}};
+    forget_before(marks, told->oldest);
     rz_mark_keepers_note(&marks->keepers, from, told->keeper, told->moment);
     rz_mark_keepers_drop(&marks->keepers, told->old_owner, told->old_keeper);
     if (told->serial != 0) {
@@ -639,6 +671,9 @@ static bool on_ask_mark(void *arg, struct rz_child *p, const struct rz_link_mess
     struct file_mark *mark = after_number(marks, asked->after);
     struct rz_link_message answer = {.type = RZ_LINK_FILE_MARK_IS, .file_mark_is = {.path = ""}};
     (void)fd;
+    if (p->restoring) {
+        marks->restored = asked->since; /* and all older ones are given up */
+    }
     if (p->restoring && rz_file_marks_refuse(marks, p, asked)) {
         return true; /* it is ended with its epoch */
     }

@@ -7,7 +7,7 @@
  * what is rolled back, and restore the files, before the epoch begins.
  *
  * A mark belongs to the moment of the last snapshot before it; one of a file that was emptied, to
- * that of the last one that had the file open, which is of no use then. It is needed as long as the
+ * that of the last one that had the file open, which is of no use then. It is kept as long as the
  * job may go back to that snapshot, or to an earlier one. A daemon keeps RZ_FILE_MARKS_EACH of each
  * rank. Of more those are forgotten whose file was created after the snapshot and is gone; then the
  * oldest of this rank are dropped, and the job does not go back to a snapshot before them. So it is
@@ -46,6 +46,10 @@ struct rz_file_marks_config {
 rz_status_t rz_file_marks_open(struct rz_file_marks **marks,
                                const struct rz_file_marks_config *config);
 void rz_file_marks_close(struct rz_file_marks *marks); /* NULL: nothing */
+
+/* Images are committed; those before are of that moment (0: of another epoch), and the job may
+ * still go back to them, but to no older ones, so that their marks are forgotten. NULL: nothing. */
+void rz_file_marks_committed(struct rz_file_marks *marks, uint64_t before);
 
 /* A subscriber of the membership. */
 void rz_file_marks_node_failed(void *marks, rz_id node, bool proof, bool first);

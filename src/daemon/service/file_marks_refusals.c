@@ -26,6 +26,16 @@ static bool refuses_dropped(const struct rz_file_marks *marks, struct rz_child *
     return false;
 }
 
+/* It was thought that nothing goes back so far. */
+static bool refuses_forgotten(const struct rz_file_marks *marks, struct rz_child *p, uint64_t since)
+{
+    if (since < marks->oldest) {
+        marks->config.unrestored(marks->config.arg, p,
+                                 "which files were written to after it is not known any more");
+    }
+    return since < marks->oldest;
+}
+
 /* Those who had marks of what is rolled back have failed. */
 static bool refuses_lost(const struct rz_file_marks *marks, struct rz_child *p, uint64_t since)
 {
@@ -121,7 +131,7 @@ static bool refuses_names(const struct rz_file_marks *marks, struct rz_child *p,
 bool rz_file_marks_refuse(const struct rz_file_marks *marks, struct rz_child *p,
                           const struct rz_link_file_mark_ask *asked)
 {
-    return refuses_dropped(marks, p, asked->since) ||
+    return refuses_forgotten(marks, p, asked->since) || refuses_dropped(marks, p, asked->since) ||
            (asked->after == 0 &&
             (refuses_lost(marks, p, asked->since) || refuses_names(marks, p, asked->since)));
 }

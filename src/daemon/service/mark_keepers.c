@@ -63,6 +63,17 @@ const struct rz_mark_pair *rz_mark_keepers_lost(const struct rz_mark_keepers *ke
     return NULL;
 }
 
+void rz_mark_keepers_forget(struct rz_mark_keepers *keepers, uint64_t oldest)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < keepers->n; i++) {
+        if (keepers->pairs[i].moment >= oldest) {
+            keepers->pairs[kept++] = keepers->pairs[i];
+        }
+    }
+    keepers->n = kept;
+}
+
 void rz_mark_keepers_clear(struct rz_mark_keepers *keepers)
 {
     free(keepers->pairs);

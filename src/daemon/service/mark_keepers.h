@@ -37,6 +37,9 @@ const struct rz_mark_pair *rz_mark_keepers_lost(const struct rz_mark_keepers *ke
                                                 const struct rz_membership *membership,
                                                 uint64_t since);
 
+/* Of the moments before. */
+void rz_mark_keepers_forget(struct rz_mark_keepers *keepers, uint64_t oldest);
+
 void rz_mark_keepers_clear(struct rz_mark_keepers *keepers);
 
 #endif

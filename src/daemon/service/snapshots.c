@@ -10,6 +10,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* The one before is known when images are committed, these perhaps not yet. */
+enum { MADE_MAX = 4 };
 
 struct rz_snapshots {
     struct rz_snapshots_config config;
@@ -17,8 +21,9 @@ struct rz_snapshots {
     struct event *timer;
     uint32_t epoch, wanted; /* the newest number that is wanted in this epoch */
     struct rz_snapshot_pace pace;
-    uint32_t over; /* the newest attempt of this epoch that has ended at a process here */
-    uint32_t told; /* the newest epoch in which the user was told why there is none */
+    uint32_t over;           /* the newest attempt of this epoch that has ended at a process here */
+    uint32_t told;           /* the newest epoch in which the user was told why there is none */
+    uint32_t made[MADE_MAX]; /* [number % MADE_MAX]: the attempt that has made these images */
 };
 
 /* The job runs in this epoch, and none of its ranks has left. */
@@ -34,6 +39,7 @@ static bool enter_epoch(struct rz_snapshots *snapshots, uint32_t epoch)
     if (snapshots->epoch < epoch) {
         snapshots->epoch = epoch;
         snapshots->wanted = snapshots->over = 0;
+        memset(snapshots->made, 0, sizeof(snapshots->made));
         rz_snapshot_pace_init(&snapshots->pace, snapshots->own->job.rewind_ns, rz_clock_now());
     }
     return snapshots->epoch == epoch;
@@ -119,6 +125,9 @@ static bool on_over(void *arg, struct rz_child *p, const struct rz_link_message 
     /* It takes part in what its board asks for, and has sent its image before. */
     if (told->attempt > snapshots->wanted || told->number > p->stored) {
         return false;
+    }
+    if (told->number > 0) {
+        snapshots->made[told->number % MADE_MAX] = told->attempt;
     }
     if (told->attempt > snapshots->over) {
         rz_time now = rz_clock_now();
@@ -217,6 +226,12 @@ static void tell_safe_output(const struct rz_snapshots *snapshots)
             rz_report_send(&snapshots->own->report, &safe);
         }
     }
+}
+
+uint32_t rz_snapshots_attempt(const struct rz_snapshots *snapshots, uint32_t epoch, uint64_t number)
+{
+    bool known = snapshots && snapshots->epoch == epoch && number > 0;
+    return known ? snapshots->made[number % MADE_MAX] : 0;
 }
 
 void rz_snapshots_run(struct rz_snapshots *snapshots, uint32_t epoch)

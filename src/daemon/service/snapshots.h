@@ -35,6 +35,11 @@ void rz_snapshots_close(struct rz_snapshots *snapshots);
 /* The job runs in this epoch: the time to the first snapshot of it counts. NULL: nothing. */
 void rz_snapshots_run(struct rz_snapshots *snapshots, uint32_t epoch);
 
+/* Which attempt of that epoch has made the images of that number, the one before the newest; 0: it
+ * is not known here. NULL: 0. */
+uint32_t rz_snapshots_attempt(const struct rz_snapshots *snapshots, uint32_t epoch,
+                              uint64_t number);
+
 /* The images of this number in epoch are committed, and no recovery chooses older ones: the time to
  * the next ones counts; tells rzrun how much of the output no rewind repeats, if it wants to know.
  * NULL: nothing. */

@@ -3,9 +3,9 @@
  * those that were changed. */
 #include "mpi/rewind/closed_files.h"
 
-#include "base/random.h"
 #include "mpi/engine/engine.h"
 #include "mpi/rewind/file_opens.h"
+#include "mpi/rewind/seen_files.h"
 #include "mpi/rewind/state_files.h"
 #include "mpi/rewind/undone_files.h"
 #include "port/descriptor.h"
@@ -27,10 +27,6 @@
  * again when it is opened again. */
 enum { CLOSED_MAX = 1024 };
 
-/* So many files are known to have been changed or read since the last snapshot; a power of two is
- * twice as many. */
-enum { SEEN_MAX = 1024, SEEN_SLOTS = 2 * SEEN_MAX };
-
 /* The daemon answers at once, or has ended; what is not confirmed then is known to it alone. One
  * that ends closes its end of the answer some time before that of the link, or after it. */
 enum { CONFIRMED_WITHIN_MS = 30000, ENDED_WITHIN_MS = 2000 };
@@ -41,30 +37,17 @@ enum { TICK_MAX_NS = 10000000 };
 /* Bytes of a message with a mark, beside path and content. */
 enum { OTHER_MEMBERS = 256 };
 
-/* A hash table of files. */
-struct seen_files {
-    struct seen_file {
-        uint64_t device, inode, made_ns; /* inode 0: the place is free; made_ns 0: not known */
-        uint64_t bytes;   /* in the list of those that were appended to: what it had before */
-        uint64_t read[2]; /* in that of those that were read: only read, and read and written: 1
-                             and the moment before that; 0: it was not */
-        bool kept;        /* in that of those that were changed: the daemons have what was in it */
-    } slot[SEEN_SLOTS];
-    uint32_t n;
-    uint64_t others; /* 1 and the moment after which others may have been seen; 0: there are none */
-};
-
 static struct {
     pthread_mutex_t lock;
     bool led, active;
     pid_t pid;    /* a forked child is no process of the job */
     uint64_t job; /* which run of it has the marks since then */
     uint64_t moment;
-    uint64_t moment_ns;         /* by the clock: when it was */
-    bool outlasted;             /* what is made now has a later time */
-    struct seen_files changed;  /* since then: what was in them is known, or nobody needs it */
-    struct seen_files appended; /* since then, for the first time */
-    struct seen_files read;     /* at any time */
+    uint64_t moment_ns;            /* by the clock: when it was */
+    bool outlasted;                /* what is made now has a later time */
+    struct rz_seen_files changed;  /* since then: what was in them is known, or nobody needs it */
+    struct rz_seen_files appended; /* since then, for the first time */
+    struct rz_seen_files read;     /* at any time */
     uint8_t content[RZ_FILE_CONTENT_MAX];
     uint8_t message[RZ_FILE_CONTENT_MAX + RZ_FILE_PATH_BYTES + OTHER_MEMBERS];
     struct rz_image_closed closed[CLOSED_MAX]; /* [n] */
@@ -138,50 +121,20 @@ static void forget_some(void)
 
 /* ---- Files that were seen since the last snapshot ---- */
 
-/* Its place, or a free one. */
-static struct seen_file *seen_place(struct seen_files *seen, uint64_t device, uint64_t inode)
-{
-    uint64_t at = rz_mix(device, inode);
-    while (seen->slot[at % SEEN_SLOTS].inode != 0 &&
-           (seen->slot[at % SEEN_SLOTS].inode != inode ||
-            seen->slot[at % SEEN_SLOTS].device != device)) {
-        at++;
-    }
-    return &seen->slot[at % SEEN_SLOTS];
-}
-
-static void seen_add(struct seen_files *seen, const struct seen_file *file)
-{
-    struct seen_file *place = seen_place(seen, file->device, file->inode);
-    if (place->inode == 0 && seen->n == SEEN_MAX) {
-        seen->others = marks.moment + 1;
-        return;
-    }
-    seen->n += place->inode == 0;
-    *place = *file;
-}
-
-static void seen_forget(struct seen_files *seen)
-{
-    if (seen->n > 0) {
-        *seen = (struct seen_files){.n = 0};
-    }
-}
-
 static void note_read(uint64_t device, uint64_t inode, enum rz_file_reading reading)
 {
-    struct seen_file file = *seen_place(&marks.read, device, inode);
+    struct rz_seen_file file = *rz_seen_place(&marks.read, device, inode);
     file.device = device;
     file.inode = inode;
     bool written = reading == RZ_FILE_READ_AND_WRITTEN || reading == RZ_FILE_STREAM;
     file.read[written] = marks.moment + 1;
-    seen_add(&marks.read, &file);
+    rz_seen_add(&marks.read, &file, marks.moment);
 }
 
 /* 1 and the last moment after which this process may have read the file; 0: it has not. */
 static uint64_t read_after(const struct stat *st, enum rz_file_change change)
 {
-    const struct seen_file *file = seen_place(&marks.read, st->st_dev, st->st_ino);
+    const struct rz_seen_file *file = rz_seen_place(&marks.read, st->st_dev, st->st_ino);
     uint64_t after = marks.read.others > file->read[0] ? marks.read.others : file->read[0];
     /* Within an opening for reading and writing nobody sees who reads, and who only appends. */
     return change != RZ_FILE_WRITTEN && file->read[1] > after ? file->read[1] : after;
@@ -190,8 +143,8 @@ static uint64_t read_after(const struct stat *st, enum rz_file_change change)
 /* Half of the list is enough. Then any file may have been read before. */
 static void forget_read(uint64_t before)
 {
-    if (marks.read.n > SEEN_MAX / 2) {
-        seen_forget(&marks.read);
+    if (marks.read.n > RZ_SEEN_MAX / 2) {
+        rz_seen_forget(&marks.read);
         marks.read.others = before + 1;
     }
 }
@@ -275,7 +228,8 @@ static struct open_file *open_in_image(uint64_t device, uint64_t inode)
 /* The daemons have what was in it at the moment of its last image. */
 static bool is_kept(const struct open_file *open)
 {
-    const struct seen_file *file = seen_place(&marks.changed, open->file.device, open->file.inode);
+    const struct rz_seen_file *file =
+        rz_seen_place(&marks.changed, open->file.device, open->file.inode);
     return open->moment == marks.moment && file->kept && file->made_ns == open->file.made_ns;
 }
 
@@ -308,15 +262,16 @@ static void opening_makes(int folder, const char *path)
 /* A file that was made since the last snapshot had no content then. */
 static void note_changed(const struct rz_file_mark *mark, bool kept)
 {
-    seen_add(&marks.changed, &(struct seen_file){.device = mark->device,
-                                                 .inode = mark->inode,
-                                                 .made_ns = mark->made_ns,
-                                                 .kept = kept});
+    rz_seen_add(
+        &marks.changed,
+        &(struct rz_seen_file){
+            .device = mark->device, .inode = mark->inode, .made_ns = mark->made_ns, .kept = kept},
+        marks.moment);
 }
 
 static bool was_changed(const struct rz_file_mark *mark)
 {
-    const struct seen_file *file = seen_place(&marks.changed, mark->device, mark->inode);
+    const struct rz_seen_file *file = rz_seen_place(&marks.changed, mark->device, mark->inode);
     return file->inode != 0 && file->made_ns == mark->made_ns;
 }
 
@@ -324,6 +279,12 @@ static bool was_changed(const struct rz_file_mark *mark)
 static bool follows_link(enum rz_file_change change)
 {
     return change == RZ_FILE_CUT_SHORT || change == RZ_FILE_WRITTEN;
+}
+
+/* It was made since the last snapshot, so that no image needs what it has. */
+static bool is_new(const struct rz_file_mark *mark)
+{
+    return mark->flags & RZ_FILE_LOCAL && mark->made_ns > marks.moment_ns;
 }
 
 /* If it is one that this process has read, the images before that need what was in it. */
@@ -334,12 +295,15 @@ static void large_file_changes(int folder, const char *path, const struct stat *
     char name[RZ_FILE_PATH_BYTES];
     uint64_t after = read_after(st, change);
     if (after > 0 &&
-        rz_file_mark_hold(folder, path, follows_link(change), &mark, name, marks.content)) {
+        rz_file_mark_hold(folder, path, follows_link(change), &mark, name, marks.content) &&
+        !is_new(&mark)) {
         tell_mark(after - 1, &mark);
         rz_kill_here(RZ_KILL_FILE_KEPT);
     }
     if (after > 0 || change == RZ_FILE_CUT_SHORT) { /* it has what the program writes again */
-        seen_add(&marks.changed, &(struct seen_file){.device = st->st_dev, .inode = st->st_ino});
+        rz_seen_add(&marks.changed,
+                    &(struct rz_seen_file){.device = st->st_dev, .inode = st->st_ino},
+                    marks.moment);
     }
 }
 
@@ -347,7 +311,7 @@ static void large_file_changes(int folder, const char *path, const struct stat *
  * has. */
 static void leave_appended_out(struct rz_file_mark *mark)
 {
-    const struct seen_file *appended = seen_place(&marks.appended, mark->device, mark->inode);
+    const struct rz_seen_file *appended = rz_seen_place(&marks.appended, mark->device, mark->inode);
     const struct open_file *open = open_in_image(mark->device, mark->inode);
     uint64_t bytes = mark->content_length;
     if (appended->inode != 0 && appended->made_ns == mark->made_ns && appended->bytes < bytes) {
@@ -402,7 +366,7 @@ static void opening_misses(const struct rz_file_names *names)
     struct rz_file_mark mark;
     struct stat st;
     char name[RZ_FILE_PATH_BYTES];
-    if (marks.active && rz_file_mark_want(names->from_folder, names->from, &mark, name) &&
+    if (marks.active && rz_file_mark_miss(names->from_folder, names->from, &mark, name) &&
         rz_undone_is_missing(name)) {
         read_undone(&mark, RZ_FILE_RENAMED);
     }
@@ -426,7 +390,7 @@ static void opening_changes(int folder, const char *path, const struct stat *st,
         rz_undone_emptied(st); /* another file may get its number */
     }
     refuse_wrong_file(folder, path, st, change);
-    if (seen_place(&marks.changed, st->st_dev, st->st_ino)->inode != 0) {
+    if (rz_seen_place(&marks.changed, st->st_dev, st->st_ino)->inode != 0) {
         return;
     }
     if (st->st_size > RZ_FILE_CONTENT_MAX) {
@@ -443,12 +407,11 @@ static void opening_changes(int folder, const char *path, const struct stat *st,
     }
     leave_appended_out(&mark);
     bool unread = change != RZ_FILE_WRITTEN && read_after(st, change) == 0;
-    bool is_new = mark.flags & RZ_FILE_LOCAL && mark.made_ns > marks.moment_ns;
     if (!unread) {
         rz_state_files_note(mark.path);
     }
-    mark.flags |= (unread ? RZ_FILE_UNREAD : 0) | (is_new ? RZ_FILE_NEW : 0);
-    bool told = change != RZ_FILE_MOVED || !is_new;
+    mark.flags |= (unread ? RZ_FILE_UNREAD : 0) | (is_new(&mark) ? RZ_FILE_NEW : 0);
+    bool told = change != RZ_FILE_MOVED || !is_new(&mark);
     if (told) {
         tell_mark(marks.moment, &mark);
         rz_kill_here(RZ_KILL_FILE_KEPT);
@@ -497,8 +460,7 @@ static void opening_renames(const struct rz_file_names *names, const struct stat
     follow_name(&mark);
     rz_undone_found((const char *)marks.content);
     rz_undone_replaced((const char *)marks.content);
-    if (st->st_size > RZ_FILE_CONTENT_MAX &&
-        (!(mark.flags & RZ_FILE_LOCAL) || mark.made_ns <= marks.moment_ns)) {
+    if (st->st_size > RZ_FILE_CONTENT_MAX && !is_new(&mark)) {
         rz_undone_name(name, mark.inode, mark.made_ns);
         tell_mark(marks.moment, &mark);
         rz_kill_here(RZ_KILL_FILE_KEPT);
@@ -527,11 +489,13 @@ static void tell_opened(int fd, bool created)
     if (created) {
         rz_undone_found(path);
         note_changed(&mark, false);
-    } else if (seen_place(&marks.appended, mark.device, mark.inode)->inode == 0) {
-        seen_add(&marks.appended, &(struct seen_file){.device = mark.device,
-                                                      .inode = mark.inode,
-                                                      .made_ns = mark.made_ns,
-                                                      .bytes = mark.bytes});
+    } else if (rz_seen_place(&marks.appended, mark.device, mark.inode)->inode == 0) {
+        rz_seen_add(&marks.appended,
+                    &(struct rz_seen_file){.device = mark.device,
+                                           .inode = mark.inode,
+                                           .made_ns = mark.made_ns,
+                                           .bytes = mark.bytes},
+                    marks.moment);
     }
 }
 
@@ -649,7 +613,7 @@ static void opening_reads(int fd, enum rz_file_reading reading)
             if (reading == RZ_FILE_STREAM || reading == RZ_FILE_READ_ONLY_STREAM) {
                 rz_undone_stream(fd, &st);
             }
-            if (seen_place(&marks.changed, st.st_dev, st.st_ino)->inode == 0) {
+            if (rz_seen_place(&marks.changed, st.st_dev, st.st_ino)->inode == 0) {
                 note_read(st.st_dev, st.st_ino, reading);
             }
         }
@@ -737,8 +701,8 @@ const struct rz_image_closed *rz_closed_files_hold(uint64_t moment, uint32_t *n)
     marks.moment = moment;
     marks.moment_ns = by_clock();
     marks.outlasted = false;
-    seen_forget(&marks.changed);
-    seen_forget(&marks.appended);
+    rz_seen_forget(&marks.changed);
+    rz_seen_forget(&marks.appended);
     *n = marks.n;
     return marks.closed;
 }
@@ -792,7 +756,7 @@ static void keep_open(const struct rz_image_open *open)
     struct rz_file_mark mark;
     char name[RZ_FILE_PATH_BYTES];
     if (open->writes && open->bytes > 0 && open->bytes <= RZ_FILE_CONTENT_MAX &&
-        seen_place(&marks.changed, open->device, open->inode)->inode == 0 &&
+        rz_seen_place(&marks.changed, open->device, open->inode)->inode == 0 &&
         rz_file_mark_hold(open->fd, NULL, true, &mark, name, marks.content) &&
         !(mark.flags & RZ_FILE_EMPTIED)) {
         tell_mark(marks.moment, &mark);

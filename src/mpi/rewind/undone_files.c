@@ -45,6 +45,7 @@ static struct name {
     bool missing;            /* in the restored process, though it was large */
 } names[RZ_UNDONE_NAMES_MAX];
 static uint32_t n_names;
+static uint16_t name_at[2 * RZ_UNDONE_NAMES_MAX]; /* a hash table: 1 and the index of a name */
 atomic_bool rz_undone_any_missing;
 
 /* ---- Times ---- */
@@ -140,14 +141,25 @@ bool rz_undone_is_open(const struct stat *st)
 
 /* ---- Names ---- */
 
+/* Its place in the table, or a free one. */
+static uint16_t *name_place(const char *path)
+{
+    enum { SLOTS = sizeof(name_at) / sizeof(*name_at) };
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *c = path; *c; c++) {
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    }
+    uint64_t at = hash ^ hash >> 32;
+    while (name_at[at % SLOTS] != 0 && strcmp(names[name_at[at % SLOTS] - 1].path, path) != 0) {
+        at++;
+    }
+    return &name_at[at % SLOTS];
+}
+
 static struct name *find_name(const char *path)
 {
-    for (uint32_t i = 0; i < n_names; i++) {
-        if (strcmp(names[i].path, path) == 0) {
-            return &names[i];
-        }
-    }
-    return NULL;
+    uint16_t place = *name_place(path);
+    return place != 0 ? &names[place - 1] : NULL;
 }
 
 void rz_undone_name(const char *path, uint64_t inode, uint64_t made_ns)
@@ -155,8 +167,10 @@ void rz_undone_name(const char *path, uint64_t inode, uint64_t made_ns)
     struct name *name = find_name(path);
     char *copy = !name && n_names < RZ_UNDONE_NAMES_MAX ? strdup(path) : NULL;
     if (copy) {
+        uint16_t *place = name_place(path);
         name = &names[n_names++];
         name->path = copy;
+        *place = (uint16_t)n_names;
     }
     if (name) {
         name->inode = inode;
@@ -191,6 +205,10 @@ static void forget_names(void)
         }
     }
     n_names = kept;
+    memset(name_at, 0, sizeof(name_at));
+    for (uint32_t i = 0; i < n_names; i++) {
+        *name_place(names[i].path) = (uint16_t)(i + 1);
+    }
 }
 
 /* The program has not used the name since it was restored, and would find the wrong file, or none:

@@ -48,7 +48,7 @@ extern atomic_bool rz_undone_any_open;
 
 /* Which file has a name, by its inode and the time at which it was made: when it was used last, and
  * when the process was saved. Of names beyond RZ_UNDONE_NAMES_MAX nothing is known. */
-#define RZ_UNDONE_NAMES_MAX 256
+#define RZ_UNDONE_NAMES_MAX 4096
 void rz_undone_name(const char *path, uint64_t inode, uint64_t made_ns);
 void rz_undone_look_at_names(void); /* before the process is saved */
 

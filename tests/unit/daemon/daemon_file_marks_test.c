@@ -291,6 +291,22 @@ static void nobody_goes_on_before_all_have_restored(void **state)
     }
 }
 
+/* Those of moment 1 are older than both images. The first one is that of epoch 1, attempt 1. */
+static void what_no_image_needs_is_forgotten(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    run(&job, 2, RZ_JOB_REWIND,
+        "WORDS_0=join enter file-mark:1,100 file-content:1,1 wish wished:1 store:right imaged:1 "
+        "committed:1 file-mark:4294967297,7 file-marks:1 wish wished:2 store:next imaged:2 "
+        "committed:2 file-marks:1 leave bye",
+        "WORDS_1=join enter wished:1 store:right imaged:1 committed:1 wished:2 store:next imaged:2 "
+        "committed:2 leave bye");
+    fake_await_line(&job, 0, "marks of-0:100 of-0-1=content of-0:7");
+    fake_await_line(&job, 0, "marks of-0:7");
+    await_both_ends(&job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +321,7 @@ int main(void)
         cmocka_unit_test_teardown(without_a_mark_no_image_is_restored, nothing_left),
         cmocka_unit_test_teardown(two_ranks_give_one_name, nothing_left),
         cmocka_unit_test_teardown(nobody_goes_on_before_all_have_restored, nothing_left),
+        cmocka_unit_test_teardown(what_no_image_needs_is_forgotten, nothing_left),
     };
     fake_adopt();
     return cmocka_run_group_tests(tests, NULL, NULL);

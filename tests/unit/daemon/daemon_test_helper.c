@@ -27,7 +27,7 @@
  *   noise           sends what is no message
  *   unlink          closes the link without BYE
  *   grow:N          touches N MiB
- *   store:WHAT      stores a checkpoint piece, `right` or wrong in the way WHAT
+ *   store:WHAT      stores a checkpoint piece, `right`, the `next` one, or wrong in the way WHAT
  *   want            wants its piece, and waits for it
  *   got:N           exits with 80 if that was of another generation than N (0: there was none)
  *   committed:N     waits until N checkpoints of this epoch are committed
@@ -658,13 +658,14 @@ static void store(const char *what)
     uint64_t hash = strcmp(what, "wrong") == 0 ? 0 : hash_of_zeros();
     send_store(strcmp(what, "number-0") == 0   ? 0
                : strcmp(what, "number-2") == 0 ? 2
+               : strcmp(what, "next") == 0     ? 2
                                                : 1,
                strcmp(what, "short") == 0 ? BYTES + 1 : BYTES, hash,
                strcmp(what, "no-fd") == 0 ? -1 : fd);
     if (strcmp(what, "twice") == 0) {
         send_store(1, BYTES, hash, fd);
     }
-    if (strcmp(what, "right") != 0 && strcmp(what, "wrong") != 0) {
+    if (strcmp(what, "right") != 0 && strcmp(what, "next") != 0 && strcmp(what, "wrong") != 0) {
         serve();
     }
 }

@@ -205,6 +205,30 @@ static void what_cannot_be_made_is_not_wanted(void **state)
     assert_string_equal(name, longest);
 }
 
+/* A link that leads nowhere is the name of what is missing, also by way of others. */
+static void a_missing_name_may_be_that_of_a_link(void **state)
+{
+    char name[RZ_FILE_PATH_BYTES], link[256], second[256];
+    struct rz_file_mark mark;
+    (void)state;
+    snprintf(link, sizeof(link), "%s-link", path);
+    snprintf(second, sizeof(second), "%s-second", path);
+    assert_true(rz_file_mark_miss(AT_FDCWD, path, &mark, name));
+    assert_string_equal(name, path);
+    assert_int_equal(symlink(strrchr(path, '/') + 1, link), 0); /* in its own folder */
+    assert_int_equal(symlink(link, second), 0);
+    assert_true(rz_file_mark_miss(AT_FDCWD, second, &mark, name));
+    assert_string_equal(name, path);
+    unlink(link);
+    assert_int_equal(symlink(second, link), 0); /* a circle */
+    assert_true(rz_file_mark_miss(AT_FDCWD, second, &mark, name));
+    unlink(link);
+    assert_int_equal(symlink("no/such/folder", link), 0);
+    assert_false(rz_file_mark_miss(AT_FDCWD, second, &mark, name));
+    unlink(link);
+    unlink(second);
+}
+
 static void what_has_no_end_has_no_mark(void **state)
 {
     char name[RZ_FILE_PATH_BYTES];
@@ -606,6 +630,7 @@ int main(void)
         cmocka_unit_test(what_was_wanted_is_removed_if_it_is_new),
         cmocka_unit_test(what_cannot_be_made_is_not_wanted),
         cmocka_unit_test(what_has_no_end_has_no_mark),
+        cmocka_unit_test(a_missing_name_may_be_that_of_a_link),
         cmocka_unit_test(what_was_changed_is_written_back),
         cmocka_unit_test(the_oldest_content_is_restored),
         cmocka_unit_test(what_is_older_is_not_cut),
