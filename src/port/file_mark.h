@@ -33,8 +33,10 @@ enum rz_file_mark_flags {
                                 at the snapshot, and that the program would have used */
 };
 
-/* Of a mark that was given to this daemon only so that it knows the names (daemon/service). */
+/* Of a mark that was given to this daemon only so that it knows the names; and of one that all have
+ * (daemon/service). */
 #define RZ_FILE_KNOWN (1u << 31)
+#define RZ_FILE_AT_ALL (1u << 30)
 
 struct rz_file_mark {
     uint64_t host;          /* the boot of the host; 0: unknown */

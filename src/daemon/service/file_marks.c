@@ -226,15 +226,6 @@ static struct file_mark *find_number(const struct rz_file_marks *marks, uint64_t
     return mark;
 }
 
-/* Another node has it from the owner, too, which has failed, as this one will hear: then all nodes
- * had no ranks, and have got it. */
-static void own_mark(const struct rz_file_marks *marks, struct file_mark *mark, rz_id owner)
-{
-    rz_id own = marks->own->job.node;
-    mark->by_all = mark->by_all || (owner != mark->owner && owner != own && mark->owner != own);
-    mark->owner = mark->by_all ? own : owner;
-}
-
 /* One that is known already keeps the least length, and the first content: it was made again after
  * a failure, or the file was changed further. */
 static struct file_mark *put_mark(struct rz_file_marks *marks, uint32_t rank, uint64_t moment,
@@ -250,7 +241,7 @@ static struct file_mark *put_mark(struct rz_file_marks *marks, uint32_t rank, ui
             mark->file.bytes = file->bytes;
         }
         mark->file.flags |= file->flags & ~(uint32_t)(had ? RZ_FILE_UNREAD : 0);
-        own_mark(marks, mark, owner);
+        mark->owner = mark->by_all ? marks->own->job.node : owner;
         if (!had) {
             keep_content(marks, mark, file);
         }
@@ -384,7 +375,7 @@ static bool copy_mark(struct rz_file_marks *marks, struct file_mark *mark, int w
 {
     uint32_t n_nodes = marks->own->membership.n_nodes;
     bool sent = false;
-    for (uint32_t i = 1; i < n_nodes; i++) {
+    for (uint32_t i = 1; i < n_nodes && !(mark->file.flags & RZ_FILE_AT_ALL); i++) {
         rz_id node = (marks->own->job.node + i) % n_nodes;
         if (may_keep(marks, node) && has_ranks(marks, node)) {
             mark->kept_by = node;
@@ -398,6 +389,7 @@ static bool copy_mark(struct rz_file_marks *marks, struct file_mark *mark, int w
             return true;
         }
     }
+    mark->file.flags |= RZ_FILE_AT_ALL;
     for (rz_id node = 0; node < n_nodes; node++) {
         if (may_keep(marks, node)) {
             send_mark(marks, mark, node, waiter, again);
@@ -487,23 +479,21 @@ void rz_file_marks_node_failed(void *arg, rz_id node, bool proof, bool first)
 {
     struct rz_file_marks *marks = arg;
     (void)proof;
-    bool others = false; /* have ranks, too, so that one of them has the marks */
-    for (rz_id other = 0; other < marks->own->membership.n_nodes; other++) {
-        others = others || (other != node && has_ranks(marks, other));
-    }
     for (uint32_t slot = 0; first && slot < marks->own->job.n_slots; slot++) {
         struct rank_marks *of = &marks->ranks[slot];
         of->owner = of->owner == node ? marks->own->job.node : of->owner;
     }
     for (struct file_mark *mark = first ? marks->first : NULL; mark; mark = mark->next) {
         bool mine = mark->owner == marks->own->job.node && mark->kept_by == node;
-        if (!(mark->file.flags & RZ_FILE_KNOWN) && (mark->owner == node || mine)) {
+        if (mark->file.flags & RZ_FILE_AT_ALL) {
+            mark->by_all = mark->by_all || mark->owner == node;
+            mark->owner = mark->by_all ? marks->own->job.node : mark->owner;
+        } else if (!(mark->file.flags & RZ_FILE_KNOWN) && (mark->owner == node || mine)) {
             int waiter = -1;
             for (struct unconfirmed_mark *one = marks->unconfirmed; one; one = one->next) {
                 waiter = one->node == node && one->number == mark->number ? one->waiter : waiter;
             }
             rz_id owner = mark->owner, keeper = owner == node ? marks->own->job.node : node;
-            mark->by_all = mark->owner == node && !others;
             mark->owner = marks->own->job.node;
             mark->kept_by = RZ_ID_NONE;
             copy_mark(marks, mark, waiter, true);
@@ -575,7 +565,7 @@ static bool on_file_mark(void *arg, struct rz_child *p, const struct rz_link_mes
     struct rz_file_marks *marks = arg;
     const struct rz_link_file_mark *told = &message->file_mark;
     struct rz_file_mark file = {RZ_FILE_MARK_MEMBERS(told)};
-    file.flags &= ~RZ_FILE_KNOWN;
+    file.flags &= ~(RZ_FILE_KNOWN | RZ_FILE_AT_ALL);
     if (strlen(told->path) >= RZ_FILE_PATH_BYTES || told->content_length > RZ_FILE_CONTENT_MAX) {
         return false;
     }
