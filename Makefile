@@ -45,11 +45,12 @@ one:
 	@cmake --build $(BUILD) $$(ninja -C $(BUILD) -t targets all | grep -q '^$(TEST):' && echo --target $(TEST))
 	@ctest --test-dir $(BUILD) -R '^$(TEST)$$' --output-on-failure
 
-# Release build and all tests, then the parts that run under sanitizers; ctest's summary is the last word.
+# Release build and all tests, then the parts that run under sanitizers; ctest's summary is the last word. SLOW=drawn: of the slow
+# tests some, as .ci/run does.
 check:
 	@tools/setup --check
 	@$(MAKE) --no-print-directory build
-	@tools/check
+	@SLOW=$(SLOW) tools/check
 
 # Lines and branches that the quick tier reaches, module by module, and the floors that CI holds.
 coverage: setup

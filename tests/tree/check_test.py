@@ -23,7 +23,7 @@ class Check(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             os.mkdir(f"{folder}/tools")
             shutil.copy(CHECK, f"{folder}/tools/check")
-            for name, fails in (("cmake", cmake), ("ctest", ctest), ("make", make), ("tools/sample", sanitized)):
+            for name, fails in (("cmake", cmake), ("ctest", ctest), ("make", make), ("tools/sample", sanitized), ("tools/slow", "-")):
                 with open(f"{folder}/{name}", "w") as program:
                     program.write(PLAYED.format(name=name, fails=fails))
                 os.chmod(f"{folder}/{name}", 0o755)
@@ -39,6 +39,11 @@ class Check(unittest.TestCase):
         self.assertRegex(out, r"(?s)-L asan.*tools/sample asan --budget 60 --most 24 --seed 1\n.*"
                               r"-L tsan.*tools/sample tsan --budget 60 --most 8 --seed 1\n")
         self.assertRegex(out, r"(?s)-L tsan.*make \S* coverage\n.*\nctest --test-dir build --[^\n]*\n$")
+
+    def test_slow_tests_are_drawn_where_that_is_asked(self):
+        self.assertNotIn(" -E ", self.check()[1])
+        self.assertIn(" -E tools/slow left-out\n", self.check(SLOW="drawn")[1])
+        self.assertIn(" -E tools/slow left-out --seed 7\n", self.check(SLOW="drawn", SEED="7")[1])
 
     def test_a_part_that_fails_stops_no_other(self):
         for broken in ({"ctest": "*asan*"}, {"cmake": "*--preset*asan*"}, {"sanitized": "asan*"}):

@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-enum { NODES = 5, RANKS = 5, MARKS_MAX = 64, PARCELS_MAX = 4096, SCHEDULES = 6000 };
+enum { NODES = 5, RANKS = 5, MARKS_MAX = 64, UNDER_WAY_MAX = 4096, SCHEDULES = 6000 };
 
 static struct node {
     struct rz_own_node own;
@@ -38,12 +38,12 @@ static struct node {
 } nodes[NODES];
 
 /* A message on its way, or the news that a node has failed (bytes 0). */
-static struct parcel {
+static struct message_under_way {
     rz_id from, to;
     size_t bytes;
     uint8_t *message;
-} parcels[PARCELS_MAX];
-static uint32_t n_parcels;
+} under_way[UNDER_WAY_MAX];
+static uint32_t n_under_way;
 
 static struct told_mark {
     uint32_t rank;
@@ -88,12 +88,13 @@ void rz_overlay_router_handle(struct rz_overlay_router *router, enum rz_overlay_
 
 static void post(rz_id from, rz_id to, const void *message, size_t bytes)
 {
-    assert_true(n_parcels < PARCELS_MAX);
-    struct parcel *parcel = &parcels[n_parcels++];
-    *parcel = (struct parcel){.from = from, .to = to, .bytes = bytes, .message = malloc(bytes + 1)};
-    assert_non_null(parcel->message);
+    assert_true(n_under_way < UNDER_WAY_MAX);
+    struct message_under_way *one = &under_way[n_under_way++];
+    *one = (struct message_under_way){
+        .from = from, .to = to, .bytes = bytes, .message = malloc(bytes + 1)};
+    assert_non_null(one->message);
     if (bytes > 0) {
-        memcpy(parcel->message, message, bytes);
+        memcpy(one->message, message, bytes);
     }
 }
 
@@ -202,11 +203,11 @@ static void place(uint32_t rank, rz_id at)
 }
 
 /* Removes it, in order. */
-static struct parcel take_parcel(uint32_t i)
+static struct message_under_way take_message(uint32_t i)
 {
-    struct parcel parcel = parcels[i];
-    memmove(&parcels[i], &parcels[i + 1], (--n_parcels - i) * sizeof(parcel));
-    return parcel;
+    struct message_under_way one = under_way[i];
+    memmove(&under_way[i], &under_way[i + 1], (--n_under_way - i) * sizeof(one));
+    return one;
 }
 
 /* The news comes behind what the node has sent, of which the end may be lost. */
@@ -214,13 +215,13 @@ static void fail_node(rz_id n)
 {
     close_node(&nodes[n]);
     bool lost[NODES] = {false};
-    for (uint32_t i = 0; i < n_parcels;) {
-        rz_id to = parcels[i].to;
-        if (parcels[i].from == n && to < NODES) {
+    for (uint32_t i = 0; i < n_under_way;) {
+        rz_id to = under_way[i].to;
+        if (under_way[i].from == n && to < NODES) {
             lost[to] = lost[to] || draw(2) == 0;
         }
-        if (to == n || (parcels[i].from == n && lost[to])) {
-            free(take_parcel(i).message);
+        if (to == n || (under_way[i].from == n && lost[to])) {
+            free(take_message(i).message);
         } else {
             i++;
         }
@@ -235,21 +236,21 @@ static void fail_node(rz_id n)
 /* The first one from its sender to its receiver, so that their order stays. */
 static void deliver_some(void)
 {
-    uint32_t i = draw(n_parcels);
+    uint32_t i = draw(n_under_way);
     for (uint32_t k = 0; k < i; k++) {
-        i = parcels[k].from == parcels[i].from && parcels[k].to == parcels[i].to ? k : i;
+        i = under_way[k].from == under_way[i].from && under_way[k].to == under_way[i].to ? k : i;
     }
-    struct parcel parcel = take_parcel(i);
-    struct node *to = &nodes[parcel.to];
-    if (to->lives && parcel.bytes == 0) {
-        rz_membership_node_failed(&to->own.membership, parcel.from, true);
-        rz_file_marks_node_failed(to->marks, parcel.from, true, true);
+    struct message_under_way one = take_message(i);
+    struct node *to = &nodes[one.to];
+    if (to->lives && one.bytes == 0) {
+        rz_membership_node_failed(&to->own.membership, one.from, true);
+        rz_file_marks_node_failed(to->marks, one.from, true, true);
     } else if (to->lives) {
         struct rz_overlay_message message;
-        assert_int_equal(rz_overlay_decode(&message, parcel.message, parcel.bytes), RZ_OK);
-        to->overlay[message.type](to->overlay_arg[message.type], parcel.from, &message);
+        assert_int_equal(rz_overlay_decode(&message, one.message, one.bytes), RZ_OK);
+        to->overlay[message.type](to->overlay_arg[message.type], one.from, &message);
     }
-    free(parcel.message);
+    free(one.message);
 }
 
 static void look_for_answers(void)
@@ -265,7 +266,7 @@ static void look_for_answers(void)
 
 static void deliver_all(void)
 {
-    while (n_parcels > 0) {
+    while (n_under_way > 0) {
         deliver_some();
         look_for_answers();
     }
@@ -339,7 +340,7 @@ static void restore_all(const uint32_t *order)
             node->processes[rank].next = &node->processes[rank + 1];
         }
         assert_true(from_process(node, order[i], &told, &none));
-        for (uint32_t k = draw(4); k > 0 && n_parcels > 0; k--) {
+        for (uint32_t k = draw(4); k > 0 && n_under_way > 0; k--) {
             deliver_some();
         }
     }
@@ -413,7 +414,7 @@ static void fail_some(void)
             n = (n + 1) % NODES;
         }
         fail_node(n);
-        for (uint32_t some = draw(24); some > 0 && n_parcels > 0; some--) {
+        for (uint32_t some = draw(24); some > 0 && n_under_way > 0; some--) {
             deliver_some();
             look_for_answers();
         }
@@ -424,7 +425,7 @@ static void play(uint64_t with)
 {
     seed = with;
     dice = (struct rz_random){.state = seed};
-    n_parcels = n_marks = 0;
+    n_under_way = n_marks = 0;
     moment = oldest = epoch = 1;
     for (rz_id n = 0; n < NODES; n++) {
         open_node(n);
@@ -445,7 +446,7 @@ static void play(uint64_t with)
         uint32_t what = draw(40);
         if (what < 12) {
             tell_mark(draw(RANKS));
-        } else if (what < 30 && n_parcels > 0) {
+        } else if (what < 30 && n_under_way > 0) {
             deliver_some();
         } else if (what < 32) {
             moment++;
