@@ -13,7 +13,13 @@ import rewind_jobs as jobs
 from rewind_jobs import BY_CALL, EVERY, rig
 
 
-class Files(jobs.State):
+class Changed(jobs.State):
+    CHANGED = ("stored:2@1", {}), ("image-saved:3@1", {"nodes": 1}), ("piece-came:6@1", {"nodes": 3}), ("file-kept:30@1", {})
+
+
+class Small(Changed):
+    """Those of up to 32 KiB, and what was appended to any: they are restored."""
+
     def test_a_file_has_another_name(self):
         self.restored("rotated")
 
@@ -33,8 +39,6 @@ class Files(jobs.State):
                 self.restored("appended", "together", "created", "by-pointer", kill=kill, **how)
         with self.subTest("any moment"):
             self.restored("appended", "together", "created", kill="image-files@2", options=(*EVERY, "--inject", "kill rank 1 at 300ms"))
-
-    CHANGED = ("stored:2@1", {}), ("image-saved:3@1", {"nodes": 1}), ("piece-came:6@1", {"nodes": 3}), ("file-kept:30@1", {})
 
     def test_a_small_file_is_changed(self):
         # What the program reads again is what it had at the snapshot. In each way a rank fails while a snapshot is made, between two,
@@ -68,6 +72,41 @@ class Files(jobs.State):
         self.assertTrue(rig.await_true(lambda: says("restored")))
         result = self.finish(process)
         self.assertEqual((result.status, result.out.count(f"alone: {100 * steps} lines of {100 * steps}\n")), (0, 3), result.out + result.err)
+
+    def test_all_ranks_lose_their_node(self):
+        # No other node has ranks. All know the marks, and those restore that get the ranks.
+        modes = "turned-large,appended,counter,in-place,created,together"
+        for time in (150, 330):
+            with self.subTest(time):
+                folder = self.own_folder()
+                result = self.job("--ppn", "3", self.PROGRAM, modes, "200", folder, ranks=3, nodes=3,
+                                  options=(*EVERY, "--inject", f"kill node 0 at {time}ms"))
+                undisturbed = self.job(self.PROGRAM, modes, "200", self.own_folder(), options=(), ranks=3, nodes=1)
+                self.assertEqual(sorted(result.out.splitlines()), sorted(undisturbed.out.splitlines()))
+
+    def test_what_is_written_again_is_read(self):
+        # It is newer than the restoration. What was appended is cut off, and is no news.
+        for kill, how in self.CHANGED[:3]:
+            with self.subTest(kill):
+                result = self.restored("rewritten", "removed-small", kill=kill, **how)
+                self.assertNotIn("cannot continue", result.err)
+
+    def test_a_mapped_file_is_overwritten(self):
+        for kill, how in self.CHANGED[:3]:
+            with self.subTest(kill):
+                self.restored("mapped-over", kill=kill, **how)
+
+    def test_a_file_is_read_while_others_write(self):
+        # By the name of the one that is read there may be another one. A log is the same one while it grows.
+        for kill, how in self.CHANGED[:3]:
+            with self.subTest(kill):
+                self.restored("read-on", kill=kill, **how)
+                result = self.restored("followed", kill=kill, **how)
+                self.assertNotIn("cannot continue", result.err)
+
+
+class Large(Changed):
+    """They get their names back. What is rolled back is not read."""
 
     def test_a_large_file_is_changed(self):
         # It is right, from its start if it was read after the snapshot.
@@ -127,23 +166,9 @@ class Files(jobs.State):
         said = self.restored("read-before", kill=None, options=BY_CALL).err
         self.assertRegex(said, "the program would use the name .*/read-before, which another file may have had at it")
 
-    def test_all_ranks_lose_their_node(self):
-        # No other node has ranks. All know the marks, and those restore that get the ranks.
-        modes = "turned-large,appended,counter,in-place,created,together"
-        for time in (150, 330):
-            with self.subTest(time):
-                folder = self.own_folder()
-                result = self.job("--ppn", "3", self.PROGRAM, modes, "200", folder, ranks=3, nodes=3,
-                                  options=(*EVERY, "--inject", f"kill node 0 at {time}ms"))
-                undisturbed = self.job(self.PROGRAM, modes, "200", self.own_folder(), options=(), ranks=3, nodes=1)
-                self.assertEqual(sorted(result.out.splitlines()), sorted(undisturbed.out.splitlines()))
 
-    def test_what_is_written_again_is_read(self):
-        # It is newer than the restoration. What was appended is cut off, and is no news.
-        for kill, how in self.CHANGED[:3]:
-            with self.subTest(kill):
-                result = self.restored("rewritten", "removed-small", kill=kill, **how)
-                self.assertNotIn("cannot continue", result.err)
+class Again(Changed):
+    """The whole job goes on from files, or begins at its start."""
 
     def begun_again(self, modes, *options, steps=1000):
         """The whole job ends some time after its fifth snapshot, and goes on from files."""
@@ -185,19 +210,6 @@ class Files(jobs.State):
         self.begun_again("claimed-large")
         # What is written anew in each step, and gets the name of the one before, is.
         self.assertNotIn("cannot continue", self.begun_again("written-anew"))
-
-    def test_a_mapped_file_is_overwritten(self):
-        for kill, how in self.CHANGED[:3]:
-            with self.subTest(kill):
-                self.restored("mapped-over", kill=kill, **how)
-
-    def test_a_file_is_read_while_others_write(self):
-        # By the name of the one that is read there may be another one. A log is the same one while it grows.
-        for kill, how in self.CHANGED[:3]:
-            with self.subTest(kill):
-                self.restored("read-on", kill=kill, **how)
-                result = self.restored("followed", kill=kill, **how)
-                self.assertNotIn("cannot continue", result.err)
 
     def test_files_of_the_failed_run_are_named(self):
         # Each rank names its own, though both nodes know those of all ranks.
