@@ -304,6 +304,9 @@ rz_status_t rz_link_await(struct rz_link *link, const bool *answered)
     rz_status_t status = RZ_OK;
     while (status == RZ_OK && !*answered) {
         rz_descriptor_await(&link->info.fd, 1, LOOK_MS);
+        if (link->info.waits) {
+            rz_waits_alive(link->info.waits);
+        }
         status = rz_link_check(link);
         status = status == RZ_OK ? rz_link_progress(link) : status;
     }

@@ -19,6 +19,9 @@
 /* A process that does not wait for so many sends no more content. */
 #define CONTENTS_UNCONFIRMED_MAX 64
 
+/* And one that does not wait for so many, to each node, is ended. */
+#define UNCONFIRMED_MAX 1024
+
 /* ---- The tables ---- */
 
 static uint32_t same_bucket(const struct rz_file_marks *marks, uint32_t rank, uint64_t moment,
@@ -536,19 +539,19 @@ static void forget_before(struct rz_file_marks *marks, uint64_t oldest)
 void rz_file_marks_committed(struct rz_file_marks *marks, uint64_t before)
 {
     if (marks) {
-        forget_before(marks, before > 0 ? before : marks->restored);
+        forget_before(marks, before);
     }
 }
 
 /* ---- Messages ---- */
 
-static bool sends_too_much(const struct rz_file_marks *marks, uint32_t rank)
+static uint32_t count_unconfirmed(const struct rz_file_marks *marks, uint32_t rank)
 {
-    unsigned n = 0;
+    uint32_t n = 0;
     for (const struct unconfirmed_mark *one = marks->unconfirmed; one; one = one->next) {
         n += one->rank == rank && !one->again;
     }
-    return n >= CONTENTS_UNCONFIRMED_MAX;
+    return n;
 }
 
 /* Without its content, as if it could not have been had. */
@@ -566,10 +569,13 @@ static bool on_file_mark(void *arg, struct rz_child *p, const struct rz_link_mes
     const struct rz_link_file_mark *told = &message->file_mark;
     struct rz_file_mark file = {RZ_FILE_MARK_MEMBERS(told)};
     file.flags &= ~(RZ_FILE_KNOWN | RZ_FILE_AT_ALL);
-    if (strlen(told->path) >= RZ_FILE_PATH_BYTES || told->content_length > RZ_FILE_CONTENT_MAX) {
+    uint32_t unconfirmed = count_unconfirmed(marks, p->rank);
+    if (strlen(told->path) >= RZ_FILE_PATH_BYTES || told->content_length > RZ_FILE_CONTENT_MAX ||
+        told->moment == UINT64_MAX ||
+        unconfirmed >= UNCONFIRMED_MAX * marks->own->membership.n_nodes) {
         return false;
     }
-    if (file.content_length > 0 && sends_too_much(marks, p->rank)) {
+    if (file.content_length > 0 && unconfirmed >= CONTENTS_UNCONFIRMED_MAX) {
         leave_content_out(&file);
     }
     struct file_mark *mark = put_mark(marks, p->rank, told->moment, marks->own->job.node, &file);
@@ -639,6 +645,10 @@ static bool is_for(struct rz_file_marks *marks, const struct file_mark *mark,
     if (!gives || here || asked->since == 0) {
         return gives && mark->rank == p->rank;
     }
+    uint32_t epoch = marks->own->membership.epoch;
+    if (asked->epoch != epoch || p->reached_epoch == epoch) {
+        return false; /* it runs, or is ended: it restores nothing */
+    }
     if (of->given < asked->epoch) {
         of->given = asked->epoch;
         of->taker = p->rank;
@@ -661,9 +671,6 @@ static bool on_ask_mark(void *arg, struct rz_child *p, const struct rz_link_mess
     struct file_mark *mark = after_number(marks, asked->after);
     struct rz_link_message answer = {.type = RZ_LINK_FILE_MARK_IS, .file_mark_is = {.path = ""}};
     (void)fd;
-    if (p->restoring) {
-        marks->restored = asked->since; /* and all older ones are given up */
-    }
     if (p->restoring && rz_file_marks_refuse(marks, p, asked)) {
         return true; /* it is ended with its epoch */
     }

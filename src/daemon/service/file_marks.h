@@ -47,8 +47,9 @@ rz_status_t rz_file_marks_open(struct rz_file_marks **marks,
                                const struct rz_file_marks_config *config);
 void rz_file_marks_close(struct rz_file_marks *marks); /* NULL: nothing */
 
-/* Images are committed; those before are of that moment (0: of another epoch), and the job may
- * still go back to them, but to no older ones, so that their marks are forgotten. NULL: nothing. */
+/* Images are committed; those before are of that moment (0: not known, or of another epoch), and
+ * the job may still go back to them, but to no older ones, so that their marks are forgotten. NULL:
+ * nothing. */
 void rz_file_marks_committed(struct rz_file_marks *marks, uint64_t before);
 
 /* A subscriber of the membership. */

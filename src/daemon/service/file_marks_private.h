@@ -67,8 +67,7 @@ struct rz_file_marks {
     struct unconfirmed_mark *unconfirmed;
     struct rz_mark_keepers keepers;
     struct moved_marks *moved;
-    uint64_t restored; /* the moment of the images from which processes here were restored last */
-    uint64_t oldest;   /* marks of earlier moments were forgotten */
+    uint64_t oldest; /* marks of earlier moments were forgotten */
 };
 
 /* Whether files would not be as they were, if the process that asks became its image: then it is

@@ -21,9 +21,12 @@ struct rz_snapshots {
     struct event *timer;
     uint32_t epoch, wanted; /* the newest number that is wanted in this epoch */
     struct rz_snapshot_pace pace;
-    uint32_t over;           /* the newest attempt of this epoch that has ended at a process here */
-    uint32_t told;           /* the newest epoch in which the user was told why there is none */
-    uint32_t made[MADE_MAX]; /* [number % MADE_MAX]: the attempt that has made these images */
+    uint32_t over; /* the newest attempt of this epoch that has ended at a process here */
+    uint32_t told; /* the newest epoch in which the user was told why there is none */
+    struct made_images {
+        uint64_t number;
+        uint32_t attempt;
+    } made[MADE_MAX]; /* [number % MADE_MAX]: which attempt has made them */
 };
 
 /* The job runs in this epoch, and none of its ranks has left. */
@@ -114,6 +117,15 @@ static void snapshot_due(evutil_socket_t fd, short what, void *arg)
     }
 }
 
+/* The least that a process here says: it may be too early, and is not too late. */
+static void note_made(struct rz_snapshots *snapshots, uint64_t number, uint32_t attempt)
+{
+    struct made_images *made = &snapshots->made[number % MADE_MAX];
+    if (made->number != number || attempt < made->attempt) {
+        *made = (struct made_images){.number = number, .attempt = attempt};
+    }
+}
+
 static bool on_over(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
 {
     struct rz_snapshots *snapshots = arg;
@@ -126,8 +138,8 @@ static bool on_over(void *arg, struct rz_child *p, const struct rz_link_message 
     if (told->attempt > snapshots->wanted || told->number > p->stored) {
         return false;
     }
-    if (told->number > 0) {
-        snapshots->made[told->number % MADE_MAX] = told->attempt;
+    if (told->number > 0 && told->number == p->stored) {
+        note_made(snapshots, told->number, told->attempt);
     }
     if (told->attempt > snapshots->over) {
         rz_time now = rz_clock_now();
@@ -230,8 +242,8 @@ static void tell_safe_output(const struct rz_snapshots *snapshots)
 
 uint32_t rz_snapshots_attempt(const struct rz_snapshots *snapshots, uint32_t epoch, uint64_t number)
 {
-    bool known = snapshots && snapshots->epoch == epoch && number > 0;
-    return known ? snapshots->made[number % MADE_MAX] : 0;
+    const struct made_images *made = snapshots ? &snapshots->made[number % MADE_MAX] : NULL;
+    return made && snapshots->epoch == epoch && made->number == number ? made->attempt : 0;
 }
 
 void rz_snapshots_run(struct rz_snapshots *snapshots, uint32_t epoch)

@@ -3,6 +3,7 @@
 #include "mpi/rewind/closed_files.h"
 
 #include "base/random.h"
+#include "port/clock.h"
 #include "port/file_mark.h"
 #include "port/kill_point.h"
 
@@ -229,11 +230,19 @@ static rz_status_t await_others(struct rz_link *link, uint32_t epoch)
     rz_kill_here(RZ_KILL_RESTORE_FILES);
     const struct rz_link_message restored = {.type = RZ_LINK_FILES_RESTORED,
                                              .files_restored = {.epoch = epoch}};
+    const struct rz_wait_text text = {.call = "a restoration",
+                                      .operation = epoch,
+                                      .peer = RZ_WAIT_ANY,
+                                      .tag = RZ_WAIT_ANY,
+                                      .since_ns = rz_clock_now()};
+    struct rz_waits *waits = rz_link_info(link)->waits;
     bool answered = false;
+    rz_wait_write(&waits->wait[0], &text);
     rz_link_handle(link, RZ_LINK_ALL_FILES_RESTORED, on_all_restored, &answered);
     rz_status_t status = rz_link_send(link, &restored, -1);
     status = status == RZ_OK ? rz_link_await(link, &answered) : status;
     rz_link_handle(link, RZ_LINK_ALL_FILES_RESTORED, NULL, NULL);
+    rz_wait_write(&waits->wait[0], NULL);
     return status;
 }
 

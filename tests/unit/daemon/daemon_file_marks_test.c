@@ -307,6 +307,37 @@ static void what_no_image_needs_is_forgotten(void **state)
     await_both_ends(&job);
 }
 
+/* It runs, or speaks of an epoch that is not: what another one is to restore stays for that one. */
+static void who_restores_nothing_takes_no_marks(void **state)
+{
+    struct fake_job job;
+    const struct rz_launch_message kill_node = {.type = RZ_LAUNCH_INJECT,
+                                                .inject = {.what = RZ_INJECT_KILL_NODE}},
+                                   kill_rank = {.type = RZ_LAUNCH_INJECT,
+                                                .inject = {.what = RZ_INJECT_KILL_RANK, .rank = 2}};
+    (void)state;
+    fake_start(&job, 4);
+    job.flags = RZ_JOB_REWIND;
+    fake_run(&job, 3,
+             ARGUMENTS("sh", "-c",
+                       "T='" TEST_HELPER " join repairing';"
+                       "case $RZ_INCARNATION.$RZ_RANK in"
+                       "  1.0) exec $T enter file-mark:5,100 say:made serve;;"
+                       "  1.*) exec $T enter serve;;"
+                       "  2.1) exec $T want file-marks:1 enter ask-as:2 ask-as:3 ask-as:4294967295"
+                       " say:asked serve;;"
+                       "  2.*) exec $T want file-marks:1 enter serve;;"
+                       "esac;"
+                       "exec $T want file-marks:1 enter say:third serve"));
+    fake_await_line(&job, 0, "made 0 1 1");
+    fake_send(&job, 0, &kill_node);
+    fake_await_line(&job, 1, "marks of-0:100\nasked 1 2 2");
+    fake_send(&job, 2, &kill_rank);
+    fake_await_line(&job, 1, "marks of-0:100\nthird 1 3 3");
+    fake_vanish(&job);
+    fake_free(&job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +353,7 @@ int main(void)
         cmocka_unit_test_teardown(two_ranks_give_one_name, nothing_left),
         cmocka_unit_test_teardown(nobody_goes_on_before_all_have_restored, nothing_left),
         cmocka_unit_test_teardown(what_no_image_needs_is_forgotten, nothing_left),
+        cmocka_unit_test_teardown(who_restores_nothing_takes_no_marks, nothing_left),
     };
     fake_adopt();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -366,6 +366,9 @@ static void go_back(void)
     for (uint32_t i = 0; i < n_marks; i++) {
         marks[i].given = 0;
     }
+    for (rz_id n = 0; n < NODES; n++) {
+        nodes[n].own.membership.epoch = epoch;
+    }
     for (uint32_t i = RANKS; i > 1; i--) {
         uint32_t k = draw(i), rank = order[k];
         order[k] = order[i - 1];

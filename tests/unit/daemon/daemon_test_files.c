@@ -12,6 +12,7 @@
  *   other-marks:M,N marks N files as there before, each of another name
  *   new-files:M,N   makes N files one after the other, marks each as created after the snapshot of
  *                   moment M, and removes it
+ *   ask-as:E        asks once for a mark as if it were restored in epoch E
  *   files-restored  says that it has restored files, and waits until all have
  *   file-marks:M    asks for all marks of moment M and later, and writes them as "marks NAME:B
  * ...", those with content as "NAME=CONTENT", those that cannot be restored as "NAME!"
@@ -166,6 +167,18 @@ static void show_marks(uint64_t since)
     free(line);
 }
 
+static void ask_as(uint32_t epoch)
+{
+    const struct rz_link_message ask = {.type = RZ_LINK_FILE_MARK_ASK,
+                                        .file_mark_ask = {.epoch = epoch, .since = 1}};
+    rz_link_handle(helper_link, RZ_LINK_FILE_MARK_IS, on_mark_is, NULL);
+    mark.told = false;
+    rz_assert(rz_link_send(helper_link, &ask, -1) == RZ_OK);
+    while (!mark.told) {
+        helper_turn();
+    }
+}
+
 static bool all_restored;
 
 static void on_all_restored(void *arg, const struct rz_link_message *message, const int *fds,
@@ -215,6 +228,8 @@ bool helper_do_file_word(const char *word, const char *argument)
     } else if (strcmp(word, "new-files") == 0) {
         rz_assert(comma);
         make_files(strtoull(argument, NULL, 10), strtoull(comma + 1, NULL, 10));
+    } else if (strcmp(word, "ask-as") == 0) {
+        ask_as((uint32_t)strtoul(argument, NULL, 10));
     } else if (strcmp(word, "files-restored") == 0) {
         await_restored();
     } else if (strcmp(word, "file-marks") == 0) {
