@@ -386,7 +386,7 @@ static bool copy_mark(struct rz_file_marks *marks, struct file_mark *mark, int w
             if (mark->file.flags & RZ_FILE_RENAMED && !again) {
                 make_known(marks, mark, waiter);
             }
-            if (!again) {
+            if (!again || waiter >= 0) { /* the process has not written yet */
                 tell_keeper(marks, mark, waiter);
             }
             return true;
