@@ -135,7 +135,11 @@ rz_status_t rz_descriptor_pair(int ends[2])
 
 void rz_descriptor_signal(int fd)
 {
-    (void)!send(fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    int domain = 0;
+    socklen_t bytes = sizeof(domain);
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX) {
+        (void)!send(fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
 }
 
 rz_status_t rz_event_fd_make(int *fd)

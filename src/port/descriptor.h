@@ -41,8 +41,8 @@ rz_status_t rz_descriptor_watched(int epoll, void (*visit)(void *arg, int fd), v
  * are -1. */
 rz_status_t rz_descriptor_pair(int ends[2]);
 
-/* Never waits, whatever another process that has the descriptor has made of it; what is no socket
- * is left alone. */
+/* Never waits, whatever another process that has the descriptor has made of it: what is no local
+ * socket is left alone. */
 void rz_descriptor_signal(int fd);
 
 /* Waits at most within_ms until fd can be written to. Returns whether it can. */

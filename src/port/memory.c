@@ -188,11 +188,18 @@ static bool is_unsealed(int fd)
            stat.st_nlink == 0 && fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC;
 }
 
+/* Huge pages may be missing when they are read, which would end the reader. */
+static bool is_huge(int fd)
+{
+    struct statfs system;
+    return fstatfs(fd, &system) != 0 || system.f_type == HUGETLBFS_MAGIC;
+}
+
 bool rz_memory_holds(int fd, uint64_t bytes)
 {
     struct stat stat;
     int seals = fcntl(fd, F_GET_SEALS); /* an error: no memory of this kind */
-    bool kept = seals >= 0 && seals & F_SEAL_SHRINK;
+    bool kept = seals >= 0 && seals & F_SEAL_SHRINK && !is_huge(fd);
     return (kept || is_unsealed(fd)) && fstat(fd, &stat) == 0 && (uint64_t)stat.st_size >= bytes;
 }
 

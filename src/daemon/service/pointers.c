@@ -3,8 +3,15 @@
 #include "daemon/service/pointers.h"
 
 #include "base/no_memory.h"
+#include "base/random.h"
 
 #include <stdlib.h>
+
+enum { BUCKETS = 4096 };
+
+/* A process asks one question after the other in each of its threads, and drops some pointers
+ * without an answer. One that has more under way gets none for further ones. */
+enum { UNDER_WAY_MAX = 4096 };
 
 struct pointer {
     struct pointer *next;
@@ -28,8 +35,8 @@ struct pointer_pending {
 
 struct rz_pointers {
     struct rz_pointers_config config;
-    const struct rz_own_node *own; /* copied from config */
-    struct pointer *first;
+    const struct rz_own_node *own;   /* copied from config */
+    struct pointer *bucket[BUCKETS]; /* by key */
     uint32_t n;
     struct pointer_pending *pending;
     uint64_t serial;
@@ -39,7 +46,7 @@ struct rz_pointers {
 
 static struct pointer **pointer_at(struct rz_pointers *pointers, uint64_t key)
 {
-    struct pointer **at = &pointers->first;
+    struct pointer **at = &pointers->bucket[rz_mix(key, 0) % BUCKETS];
     while (*at && (*at)->key != key) {
         at = &(*at)->next;
     }
@@ -61,11 +68,12 @@ static struct pointer *find_or_make(struct rz_pointers *pointers, const struct p
     struct pointer *pointer = *pointer_at(pointers, wish->key);
     if (!pointer && pointers->n < RZ_POINTERS_MAX &&
         (pointer = calloc(1, sizeof(*pointer))) != NULL) {
-        pointer->next = pointers->first;
+        struct pointer **at = &pointers->bucket[rz_mix(wish->key, 0) % BUCKETS];
+        pointer->next = *at;
         pointer->key = wish->key;
         pointer->generation = wish->generation;
         pointer->value = wish->initial;
-        pointers->first = pointer;
+        *at = pointer;
         pointers->n++;
     }
     return pointer;
@@ -123,6 +131,15 @@ static void pointer_pending_end(struct rz_pointers *pointers, struct pointer_pen
 
 /* ---- Questions ---- */
 
+static bool asks_too_many(const struct rz_pointers *pointers, const struct rz_child *asker)
+{
+    uint32_t n = 0;
+    for (const struct pointer_pending *one = pointers->pending; one; one = one->next) {
+        n += one->asker == asker->rank;
+    }
+    return n >= UNDER_WAY_MAX;
+}
+
 static void ask_keeper(struct rz_pointers *pointers, rz_id node, const struct rz_child *asker,
                        uint64_t question, const struct pointer_wish *wish)
 {
@@ -162,6 +179,8 @@ static bool on_pointer(void *arg, struct rz_child *p, const struct rz_link_messa
         answer_pointer(pointers, p->rank, asked->question, status, value);
     } else if (rz_membership_node_has_failed(&own->membership, asked->node)) {
         answer_pointer(pointers, p->rank, asked->question, RZ_ERR_PROC_FAILED, 0);
+    } else if (asks_too_many(pointers, p)) {
+        answer_pointer(pointers, p->rank, asked->question, RZ_ERR_NO_MEMORY, 0);
     } else {
         ask_keeper(pointers, asked->node, p, asked->question, &wish);
     }
@@ -229,8 +248,10 @@ void rz_pointers_close(struct rz_pointers *pointers)
     if (!pointers) {
         return;
     }
-    while (pointers->first) {
-        pointer_drop(pointers, pointers->first->key);
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        while (pointers->bucket[i]) {
+            pointer_drop(pointers, pointers->bucket[i]->key);
+        }
     }
     while (pointers->pending) {
         struct pointer_pending *pending = pointers->pending;

@@ -57,7 +57,9 @@ static bool has_holes(struct rz_child *p, int fd, uint64_t bytes)
 
 static bool on_store(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
 {
-    p->stored = message->store.number > p->stored ? message->store.number : p->stored;
+    bool newer =
+        message->store.epoch == p->all->own->membership.epoch && message->store.number > p->stored;
+    p->stored = newer ? message->store.number : p->stored;
     if (refuses_store(p)) {
         return true;
     }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -270,6 +272,46 @@ static void watched_descriptors_are_found(void **state)
     close(epoll);
 }
 
+/* Its reader would be ended where there is none left. */
+static void huge_pages_hold_nothing(void **state)
+{
+    (void)state;
+    int huge = memfd_create("huge", MFD_HUGETLB | MFD_ALLOW_SEALING | MFD_CLOEXEC),
+        usual = memfd_create("usual", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    assert_true(usual >= 0 && ftruncate(usual, 4096) == 0);
+    assert_int_equal(fcntl(usual, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    assert_true(rz_memory_holds(usual, 4096));
+    close(usual);
+    if (huge >= 0) {
+        assert_int_equal(fcntl(huge, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+        assert_false(rz_memory_holds(huge, 0));
+        close(huge);
+    }
+}
+
+/* Another one may make who sends wait. */
+static void only_local_sockets_get_a_signal(void **state)
+{
+    (void)state;
+    struct sockaddr_in self = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t bytes = sizeof(self);
+    char byte;
+    int ends[2], net = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_true(net >= 0 && bind(net, (struct sockaddr *)&self, sizeof(self)) == 0);
+    assert_int_equal(getsockname(net, (struct sockaddr *)&self, &bytes), 0);
+    assert_int_equal(connect(net, (struct sockaddr *)&self, bytes), 0);
+    rz_descriptor_signal(net);
+    assert_int_equal(recv(net, &byte, 1, MSG_DONTWAIT), -1);
+    assert_int_equal(send(net, "x", 1, 0), 1);
+    assert_int_equal(recv(net, &byte, 1, 0), 1);
+    close(net);
+    assert_int_equal(rz_descriptor_pair(ends), RZ_OK);
+    rz_descriptor_signal(ends[1]);
+    assert_int_equal(rz_descriptor_unread(ends[0]), 1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +321,8 @@ int main(void)
         cmocka_unit_test(what_wraps_in_a_ring_is_contiguous),
         cmocka_unit_test(memory_can_lie_apart),
         cmocka_unit_test(watched_descriptors_are_found),
+        cmocka_unit_test(huge_pages_hold_nothing),
+        cmocka_unit_test(only_local_sockets_get_a_signal),
         cmocka_unit_test(no_ring_is_lost),
         cmocka_unit_test(sleep_ends_by_descriptor_and_by_time),
     };
