@@ -5,6 +5,8 @@
  *
  *     ulfm_uniform key             which communicators have it, and how it is shown
  *     ulfm_uniform late            some revoke in place of operations that the others began
+ *     ulfm_uniform ended           one is late where the others have revoked, freed, and made many
+ *     ulfm_uniform idup            one fails instead of calling MPI_Comm_idup
  *     ulfm_uniform storm SEED      rounds in which some revoke at any time
  *     ulfm_uniform failures SEED     one fails in each round; until three are left
  *     ulfm_uniform local SEED      the same without the key: results differ now and then
@@ -273,6 +275,62 @@ static int failures(MPI_Comm comm, const char *value)
     return different;
 }
 
+/* The late one is told that the communicator has ended at the others, however many since. */
+static void ended(MPI_Comm comm, const char *value)
+{
+    enum { DUPLICATES = 100000, OF_TWO = 500 };
+    MPI_Comm copy = copy_of(comm, value), two, x;
+    MPI_Request request;
+    int rank, size, one = 1, sum;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+    CHECK(MPI_Comm_split(comm, rank < 2 ? 0 : MPI_UNDEFINED, rank, &two) == MPI_SUCCESS);
+    if (rank == size - 1) {
+        int error = MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, copy, &request);
+        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+        error = error == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : error;
+        CHECK(class_of(error) == MPIX_ERR_REVOKED);
+    } else {
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+        MPIX_Comm_revoke(copy);
+    }
+    MPI_Comm_free(&copy);
+    for (int i = 0; i < DUPLICATES && rank < size - 1; i++) {
+        MPI_Comm_dup(MPI_COMM_SELF, &x);
+        MPI_Comm_free(&x);
+    }
+    for (int i = 0; i < OF_TWO && two != MPI_COMM_NULL; i++) {
+        MPI_Comm_dup(two, &x);
+        MPI_Comm_free(&x);
+    }
+    if (two != MPI_COMM_NULL) {
+        MPI_Comm_free(&two);
+    }
+    CHECK(MPI_Barrier(comm) == MPI_SUCCESS);
+}
+
+static void idup(MPI_Comm comm)
+{
+    MPI_Comm copy[2] = {copy_of(comm, "construct"), copy_of(comm, "coll")}, made;
+    MPI_Request request;
+    int rank, size;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    if (rank == size - 1) {
+        raise(SIGKILL);
+    }
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm_set_errhandler(copy[i], MPI_ERRORS_RETURN);
+        int error = MPI_Comm_idup(copy[i], &made, &request);
+        error = error == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : error;
+        CHECK(class_of(error) == MPIX_ERR_PROC_FAILED);
+        CHECK(made == MPI_COMM_NULL);
+        MPI_Comm_free(&copy[i]);
+    }
+    MPIX_Comm_failure_ack(comm);
+}
+
 int main(int argc, char **argv)
 {
     const char *scene = argc > 1 ? argv[1] : "";
@@ -285,6 +343,11 @@ int main(int argc, char **argv)
         key(MPI_COMM_WORLD);
     } else if (strcmp(scene, "late") == 0) {
         late(MPI_COMM_WORLD);
+    } else if (strcmp(scene, "ended") == 0) {
+        ended(MPI_COMM_WORLD, "coll");
+        ended(MPI_COMM_WORLD, "construct");
+    } else if (strcmp(scene, "idup") == 0) {
+        idup(MPI_COMM_WORLD);
     } else if (strcmp(scene, "storm") == 0) {
         storm(MPI_COMM_WORLD);
     } else if (strcmp(scene, "failures") == 0) {

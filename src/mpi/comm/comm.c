@@ -73,7 +73,7 @@ static void context_take(const struct rz_comm *comm)
 /* ---- Communicators that have ended ---- */
 
 /* Hashed by id, whose bits are well mixed: an id displaces the one that was in its place. */
-enum { ENDED = 1 << 13 };
+enum { ENDED = 1 << 16 };
 static uint64_t ended[ENDED];
 
 static uint64_t *ended_place(uint64_t context)
@@ -190,7 +190,9 @@ static void comm_end(struct rz_comm *comm)
         comm->topology_free(comm->topology);
     }
     rz_participations_forget(&comm->participations);
-    rz_comm_note_end(comm->context);
+    if (comm->remote != comm->group || comm->group->size > 1) { /* else nobody asks for it */
+        rz_comm_note_end(comm->context);
+    }
     rz_hooks_comm_ends(comm, !closing && rz_comm_says_goodbye(comm));
     context_take(comm);
     *(comm->prev ? &comm->prev->next : &living) = comm->next;

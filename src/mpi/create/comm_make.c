@@ -78,11 +78,14 @@ static const struct rz_request_class duplicate_class = {
 static void duplicate_ended(struct rz_uniform_result *result)
 {
     struct duplicate *duplicate = (struct duplicate *)(void *)result;
-    if (result->error != MPI_SUCCESS && duplicate->made) {
+    /* As MPI_Comm_dup: a failed member may never have called it. */
+    int error = result->error == MPI_SUCCESS && result->proposal.n_failed > 0 ? MPI_ERR_PROC_FAILED
+                                                                              : result->error;
+    if (error != MPI_SUCCESS && duplicate->made) {
         rz_comm_release(duplicate->made);
         *duplicate->newcomm = MPI_COMM_NULL;
     }
-    rz_request_complete(duplicate->request, result->error);
+    rz_request_complete(duplicate->request, error);
 }
 
 /* error: of the making here. The request ends with the error that the members agree on. */

@@ -149,6 +149,9 @@ static int end_split(struct rz_file *file, enum call_place place, bool writes, c
                      MPI_Status *status)
 {
     struct rz_request *request = file->split;
+    if (!request && file->comm->revoked) { /* begin has said so, and has begun nothing */
+        return rzm_error(MPI_ERR_REVOKED, "\"%.120s\" was revoked", file->name);
+    }
     if (!request || file->split_kind != split_kind(place, writes)) {
         return rzm_error(MPI_ERR_OTHER, "%s_begin was not called before",
                          split_names[place][writes]);

@@ -51,6 +51,15 @@ void rz_send_buffer_session_ends(uint64_t session)
     }
 }
 
+void rz_send_buffer_comm_ends(uint64_t context)
+{
+    struct rz_send_buffer **at =
+        attached ? rz_send_buffer_find(RZ_BUFFER_OF_COMM, context) : &attached;
+    if (*at && (*at)->used == 0) {
+        rz_send_buffer_detach(at);
+    }
+}
+
 void rz_send_buffers_close(void)
 {
     while (attached) {

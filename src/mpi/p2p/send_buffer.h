@@ -49,6 +49,9 @@ void rz_send_buffer_ended(struct rz_request *request);
  * detached. */
 void rz_send_buffer_session_ends(uint64_t session);
 
+/* That communicator ends; its buffer stays as long as messages count towards it. */
+void rz_send_buffer_comm_ends(uint64_t context);
+
 /* At a roll-back and in finalize: detaches all buffers. */
 void rz_send_buffers_close(void);
 
