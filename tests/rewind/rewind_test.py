@@ -44,8 +44,8 @@ class Beginning(Rewind):
 
     def test_a_rank_comes_back_late(self):
         # The others wait for it, and do not hang.
-        script = '[ "$RZ_INCARNATION.$RZ_RANK" != 2.1 ] || sleep 2.5; exec "$@"'
-        steps, result = self.killed(lambda steps: ("--hang-timeout", "1s", "--hang-report", "1s", "sh", "-c", script, "sh", OUTPUT, str(steps)))
+        script = '[ "$RZ_INCARNATION.$RZ_RANK" != 2.1 ] || sleep 5; exec "$@"'
+        steps, result = self.killed(lambda steps: ("--hang-timeout", "3s", "--hang-report", "1s", "sh", "-c", script, "sh", OUTPUT, str(steps)))
         self.assertNotIn("hangs", result.err)
         self.assertRegex(result.err, r"ranks 0,2-3 wait [0-9.]+ s in a restoration")
         self.assertNotIn("epoch=3", result.events)
