@@ -31,6 +31,15 @@ static inline uint64_t rz_mix(uint64_t a, uint64_t b)
     return rz_random_finalise(a + rz_random_finalise(b + UINT64_C(0x9E3779B97F4A7C15)));
 }
 
+/* The same with a text behind it: FNV-1a. */
+static inline uint64_t rz_mix_text(uint64_t hash, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
 /* word / 2^64 * bound, rounded down: in [0, bound). */
 static inline uint64_t rz_random_scale(uint64_t word, uint32_t bound)
 {

@@ -132,7 +132,7 @@ rz_status_t rz_link_send_through(const struct rz_link *link, const struct rz_lin
 rz_status_t rz_link_progress(struct rz_link *link);
 
 /* Makes progress, asleep between messages, until a handler has set *answered, or the daemon or the
- * node is gone: for processes that have no engine yet. */
+ * node is gone: for processes that have no engine yet. The daemon's watchdog sees it alive. */
 rz_status_t rz_link_await(struct rz_link *link, const bool *answered);
 
 /*

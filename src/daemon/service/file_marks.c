@@ -28,10 +28,7 @@ static uint32_t same_bucket(const struct rz_file_marks *marks, uint32_t rank, ui
                             const struct rz_file_mark *file)
 {
     uint64_t hash = rz_mix(rz_mix(rz_mix(rank, moment), file->inode), file->made_ns);
-    hash = rz_mix(rz_mix(hash, file->device), file->host);
-    for (const char *c = file->path; *c; c++) {
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-    }
+    hash = rz_mix_text(rz_mix(rz_mix(hash, file->device), file->host), file->path);
     return (uint32_t)(hash >> 32 ^ hash) & (marks->n_buckets - 1);
 }
 
@@ -406,7 +403,8 @@ static bool copy_mark(struct rz_file_marks *marks, struct file_mark *mark, int w
 static void tell_moved(struct rz_file_marks *marks)
 {
     rz_id own = marks->own->job.node;
-    for (const struct unconfirmed_mark *one = marks->unconfirmed; one; one = one->next) {
+    for (const struct unconfirmed_mark *one = marks->moved ? marks->unconfirmed : NULL; one;
+         one = one->next) {
         if (one->again) {
             return;
         }

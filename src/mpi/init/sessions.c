@@ -77,7 +77,7 @@ int rzm_session_finalize(struct rz_session *session)
                 ? error
                 : rz_init_all_sent("MPI_Session_finalize", last ? RZ_SESSION_ANY : session->id);
     if (error == MPI_SUCCESS) {
-        rz_send_buffer_session_ends(session->id);
+        rz_send_buffer_owner_ends(RZ_BUFFER_OF_SESSION, session->id);
         rz_session_end(session);
     }
     return error;

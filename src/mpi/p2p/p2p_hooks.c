@@ -100,7 +100,7 @@ static void comm_revoked(struct rz_comm *comm)
 static void comm_ends(struct rz_comm *comm, bool goodbye)
 {
     (void)goodbye;
-    rz_send_buffer_comm_ends(comm->context);
+    rz_send_buffer_owner_ends(RZ_BUFFER_OF_COMM, comm->context);
     for (int offset = 0; offset < RZ_CONTEXT_OFFSET_COUNT; offset++) {
         rz_message_forget_context(rz_comm_context(comm, (enum rz_context_offset)offset));
     }

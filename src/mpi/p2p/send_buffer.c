@@ -43,18 +43,9 @@ void rz_send_buffer_ended(struct rz_request *request)
     buffer->used -= share(request);
 }
 
-void rz_send_buffer_session_ends(uint64_t session)
+void rz_send_buffer_owner_ends(enum rz_buffer_owner kind, uint64_t owner)
 {
-    struct rz_send_buffer **at = rz_send_buffer_find(RZ_BUFFER_OF_SESSION, session);
-    if (*at) {
-        rz_send_buffer_detach(at);
-    }
-}
-
-void rz_send_buffer_comm_ends(uint64_t context)
-{
-    struct rz_send_buffer **at =
-        attached ? rz_send_buffer_find(RZ_BUFFER_OF_COMM, context) : &attached;
+    struct rz_send_buffer **at = rz_send_buffer_find(kind, owner);
     if (*at && (*at)->used == 0) {
         rz_send_buffer_detach(at);
     }

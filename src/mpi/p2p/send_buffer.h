@@ -45,12 +45,9 @@ int rz_send_buffer_reserve(struct rz_send_buffer *buffer, MPI_Count bytes);
 /* A buffered send has ended: its share of its buffer is free again. */
 void rz_send_buffer_ended(struct rz_request *request);
 
-/* The session of that id ends; its buffer, towards which no message counts any more, is
- * detached. */
-void rz_send_buffer_session_ends(uint64_t session);
-
-/* That communicator ends; its buffer stays as long as messages count towards it. */
-void rz_send_buffer_comm_ends(uint64_t context);
+/* The session or communicator of that id ends; its buffer is detached, unless messages count
+ * towards it (of a session none do). */
+void rz_send_buffer_owner_ends(enum rz_buffer_owner kind, uint64_t owner);
 
 /* At a roll-back and in finalize: detaches all buffers. */
 void rz_send_buffers_close(void);

@@ -2,6 +2,8 @@
 /* Lists of times, of files that are open, of names, and of streams. */
 #include "mpi/rewind/undone_files.h"
 
+#include "base/random.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -145,10 +147,7 @@ bool rz_undone_is_open(const struct stat *st)
 static uint16_t *name_place(const char *path)
 {
     enum { SLOTS = sizeof(name_at) / sizeof(*name_at) };
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *c = path; *c; c++) {
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-    }
+    uint64_t hash = rz_mix_text(UINT64_C(0xcbf29ce484222325), path);
     uint64_t at = hash ^ hash >> 32;
     while (name_at[at % SLOTS] != 0 && strcmp(names[name_at[at % SLOTS] - 1].path, path) != 0) {
         at++;
